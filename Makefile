@@ -1,0 +1,50 @@
+# Needs nothing but make and Python 3.11 or newer. The first target that is made sets up .venv, once.
+# Written for GNU make 3.81 and later, since that is what Macs have.
+
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: help run test test-slow lint format bench wheel clean
+
+help:
+	@echo 'make run        show what the project does'
+	@echo 'make test       run the tests, without the slow ones'
+	@echo 'make test-slow  run the slow tests'
+	@echo 'make lint       check style and types'
+	@echo 'make format     put the code into the common style'
+	@echo 'make bench      measure the speed'
+	@echo 'make wheel      build dist/*.whl'
+	@echo 'make clean      remove all that make has made, .venv too'
+	@echo 'PYTHON=... names the Python for a new .venv'
+
+$(READY): pyproject.toml setup.py
+	@scripts/setup
+
+run: $(READY)
+	@$(BIN)/mlxdecoder demo
+
+# Each test process has one thread for its products, or they would fight for the processor.
+test: $(READY)
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -m 'not slow' -n auto --maxprocesses 4 --dist loadfile
+
+test-slow: $(READY)
+	@$(BIN)/python -m pytest -q -m slow
+
+lint: $(READY)
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+
+format: $(READY)
+	@$(BIN)/ruff check --fix
+	@$(BIN)/ruff format
+
+bench: $(READY)
+	@$(BIN)/mlxdecoder bench
+
+wheel: $(READY)
+	@$(BIN)/python -m build --outdir dist
+
+clean:
+	rm -rf .venv build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
