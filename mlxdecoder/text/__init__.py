@@ -1,0 +1,1 @@
+"""Text: the tokenizer, corpus readers and the toy grammar."""

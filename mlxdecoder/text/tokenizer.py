@@ -1,0 +1,224 @@
+"""Text to ids and back: SentencePiece with fixed special ids, byte fallback and an exact round trip."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import operator
+import re
+import threading
+import time
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Literal
+
+from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
+
+from mlxdecoder.errors import UserError
+from mlxdecoder.files import write_bytes
+
+PAD, UNKNOWN, BEGIN, END = 0, 1, 2, 3
+
+# SentencePiece writes a space as U+2581, and its trainer skips lines that hold U+2585. Both are escaped, with a
+# noncharacter (which no proper text holds) as the escape sign, so that text which holds them survives.
+_ESCAPES = (("\ufdd0", "\ufdd00"), ("\u2581", "\ufdd01"), ("\u2585", "\ufdd02"))
+
+# Any other normalisation, a lost space or a missing byte piece spoils this text.
+_PROBE = "x  \u202f\ufb01 \u2581\U0001f600"
+
+
+class Tokenizer:
+    """A trained vocabulary. Ids: padding 0, unknown 1, begin 2, end 3, then the 256 bytes, then pieces of text.
+
+    `model` is SentencePiece's own file format, `vocab_size` the number of pieces, and `fingerprint` 16 hex digits that
+    tell two vocabularies apart (the head of the SHA-256 of `model`).
+    """
+
+    def __init__(self, model: bytes, processor: SentencePieceProcessor) -> None:
+        """Wrap what `train`, `load` or `from_bytes` made; these are the doors."""
+        self.model = model
+        self.vocab_size = processor.get_piece_size()
+        self.fingerprint = hashlib.sha256(model).hexdigest()[:16]
+        self._processor = processor
+
+    @classmethod
+    def train(
+        cls,
+        lines: Iterable[str],
+        vocab_size: int,
+        *,
+        kind: Literal["unigram", "bpe"] = "unigram",
+        progress: Callable[[str], None] | None = None,
+    ) -> Tokenizer:
+        """Learn a vocabulary of at most `vocab_size` pieces from `lines`; the same lines give the same bytes.
+
+        A small text supports fewer pieces than asked for: see `vocab_size` of the result. Characters that make up the
+        rarest 0.05 % of the text are left to the bytes. `progress` gets a line of text now and then, at least once a
+        second; what it raises stops the training. Raises UserError for text without a character, for lone surrogates,
+        and when the special ids, the bytes and the alphabet alone are more than `vocab_size`.
+        """
+        report = progress or (lambda message: None)
+        texts = [text for line in lines if (text := _prepare(line))]
+        if not texts:
+            raise UserError("lines: no text to train a tokenizer on, every line is blank; give a text with words in it")
+        task = f"training a {kind} vocabulary of {vocab_size:,} on {len(texts):,} lines"
+        model = _in_background(
+            lambda: _train(texts, vocab_size, kind), lambda seconds: report(f"{task}: {seconds:.0f} s")
+        )
+        tokenizer = cls.from_bytes(model)
+        report(f"vocabulary of {tokenizer.vocab_size:,} pieces ready")
+        if tokenizer.vocab_size < vocab_size:
+            report(f"{vocab_size:,} pieces were asked for, but the text supports no more than {tokenizer.vocab_size:,}")
+        return tokenizer
+
+    @classmethod
+    def load(cls, path: Path | str) -> Tokenizer:
+        """Read what `save` wrote; UserError, naming the file, when it cannot be read or is something else."""
+        try:
+            model = Path(path).read_bytes()
+        except OSError as error:
+            raise UserError(f"{path}: cannot read the tokenizer: {error.strerror}") from error
+        return cls.from_bytes(model, str(path))
+
+    @classmethod
+    def from_bytes(cls, model: bytes, name: str = "tokenizer") -> Tokenizer:
+        """Make a tokenizer from its `model`; UserError, naming `name`, when these bytes are not one of ours, whole."""
+        try:
+            processor = SentencePieceProcessor.from_proto(model)
+        except RuntimeError as error:
+            raise UserError(f"{name}: not a tokenizer, or damaged; train it again or take the right file") from error
+        specials = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
+        if specials != (PAD, UNKNOWN, BEGIN, END):
+            raise UserError(
+                f"{name}: a foreign tokenizer: its padding, unknown, begin and end ids are {specials}; "
+                f"wanted {(PAD, UNKNOWN, BEGIN, END)}, as Tokenizer.train makes them"
+            )
+        tokenizer = cls(model, processor)
+        if tokenizer.decode(tokenizer.encode(_PROBE)) != _PROBE:
+            raise UserError(f"{name}: a tokenizer that changes text (foreign or damaged); use one from Tokenizer.train")
+        return tokenizer
+
+    def save(self, path: Path | str) -> None:
+        """Write the vocabulary to `path`, whole or not at all; SentencePiece's own tools can read it."""
+        write_bytes(path, self.model)
+
+    def require_fingerprint(self, wanted: str, owner: str) -> None:
+        """Raise UserError, with both fingerprints, unless `owner` (a model, say) was made with this tokenizer."""
+        if self.fingerprint != wanted:
+            raise UserError(
+                f"tokenizer: its fingerprint is {self.fingerprint}, but {owner} was made with {wanted}; "
+                "take the tokenizer that was saved with it"
+            )
+
+    def encode(self, text: str) -> list[int]:
+        """Give the ids of `text` after NFC and without outer white space; no begin and no end id among them.
+
+        Characters outside the vocabulary become bytes, so nothing is unknown, and text that looks like a special piece
+        ("<s>") stays text. Raises UserError for a lone surrogate.
+        """
+        ids: list[int] = self._processor.encode(_prepare(text))
+        return ids
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Give the text of `ids` [T]: `decode(encode(text))` is `text` in NFC without outer white space.
+
+        Padding, begin and end are skipped, the unknown id reads as U+2047, broken byte sequences as U+FFFD. Raises
+        UserError for an id outside the vocabulary.
+        """
+        return _unescape(self._processor.decode(self._checked(ids)))
+
+    def pieces(self, ids: Iterable[int]) -> list[str]:
+        """Give one label for each of `ids` [T], to be read by people: a space is U+2581, what has no ink is <U+202F>.
+
+        Raises UserError for an id outside the vocabulary.
+        """
+        return [_label(self._processor.id_to_piece(index)) for index in self._checked(ids)]
+
+    def _checked(self, ids: Iterable[int]) -> list[int]:
+        indices = [operator.index(index) for index in ids]
+        for index in indices:
+            if not 0 <= index < self.vocab_size:
+                raise UserError(f"ids: found {index}, wanted 0 to {self.vocab_size - 1}, the pieces of this tokenizer")
+        return indices
+
+
+def _prepare(text: str) -> str:
+    surrogate = re.search("[\ud800-\udfff]", text)
+    if surrogate:
+        raise UserError(
+            f"text: a lone surrogate, U+{ord(surrogate[0]):04X}, at character {surrogate.start()}, "
+            "which is no Unicode text; read the text again with the right encoding"
+        )
+    return _escape(unicodedata.normalize("NFC", text).strip())
+
+
+def _escape(text: str) -> str:
+    for mark, escape in _ESCAPES:
+        text = text.replace(mark, escape)
+    return text
+
+
+def _unescape(text: str) -> str:
+    for mark, escape in reversed(_ESCAPES):
+        text = text.replace(escape, mark)
+    return text
+
+
+def _label(piece: str) -> str:
+    return "".join(c if c.isprintable() else f"<U+{ord(c):04X}>" for c in _unescape(piece))
+
+
+def _train(texts: Sequence[str], vocab_size: int, kind: str) -> bytes:
+    model = io.BytesIO()
+    try:
+        SentencePieceTrainer.train(
+            sentence_iterator=iter(texts),
+            model_writer=model,
+            model_type=kind,
+            vocab_size=max(vocab_size, END + 1),  # below it would not say how many are needed
+            hard_vocab_limit=False,
+            pad_id=PAD,
+            unk_id=UNKNOWN,
+            bos_id=BEGIN,
+            eos_id=END,
+            byte_fallback=True,
+            normalization_rule_name="identity",
+            remove_extra_whitespaces=False,
+            max_sentence_length=2**30,  # bytes, the largest it takes; longer lines would be dropped without a word
+            num_threads=1,  # the result depends on this number
+            minloglevel=2,
+        )
+    except (RuntimeError, ValueError) as error:
+        raise _explained(error, vocab_size, kind) from error
+    return model.getvalue()
+
+
+def _explained(error: Exception, vocab_size: int, kind: str) -> UserError:
+    found = re.search(r"required_chars\. \d+ vs (\d+)", str(error))
+    if found:
+        return UserError(
+            f"vocab_size: found {vocab_size}, wanted at least {found[1]}: 4 special ids, 256 bytes and the alphabet of "
+            "this text; ask for more pieces or train on a text with fewer different characters"
+        )
+    return UserError(f"SentencePiece cannot train a {kind!r} vocabulary of {vocab_size}: {error}")
+
+
+def _in_background(work: Callable[[], bytes], tick: Callable[[float], None]) -> bytes:
+    """Run `work` in a thread and `tick` every second beside it, so that Ctrl-C and what `tick` raises end the wait."""
+    result: Future[bytes] = Future()
+
+    def run() -> None:
+        try:
+            result.set_result(work())
+        except BaseException as error:
+            result.set_exception(error)
+
+    start = time.monotonic()
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        tick(time.monotonic() - start)
+        thread.join(1.0)
+    return result.result()
