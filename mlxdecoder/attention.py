@@ -1,0 +1,198 @@
+"""Scaled dot-product attention in named stages, and the multi-head layer that serves self- and cross-attention."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import mlx.core as mx
+import mlx.nn as nn
+import numpy as np
+
+from mlxdecoder.backend import ON_METAL
+from mlxdecoder.config import ModelConfig
+from mlxdecoder.errors import UserError
+from mlxdecoder.layers import Dropout, Linear, Watch
+from mlxdecoder.masks import Mask
+from mlxdecoder.positions import Rotation
+from mlxdecoder.recipe import RIGHT, Recipe
+
+HALF_TYPES = (mx.float16, mx.bfloat16)
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What the queries of one kind of attention see, the same for every layer.
+
+    `allowed` [B or 1, H or 1, T, S], True = may attend, None = everything; `bias` [1, H, T, S] is added to the scores;
+    `rotation` turns queries and keys; `empty_rows` says whether some query sees nothing.
+    """
+
+    allowed: mx.array | None = None
+    bias: mx.array | None = None
+    rotation: Rotation | None = None
+    empty_rows: bool = False
+
+
+class KeyValueCache(Protocol):
+    """What attention asks of a cache."""
+
+    def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]: ...
+
+
+def draw(
+    mask: Mask, queries: np.ndarray, keys: np.ndarray, bias: mx.array | None = None, rotation: Rotation | None = None
+) -> Sight:
+    """Draw a mask for query slots [T] and key slots [S]; what blocks nothing is left out."""
+    drawn = mask.allowed(queries, keys)
+    allowed = None if drawn.all() else mx.array(drawn)
+    return Sight(allowed, bias, rotation, empty_rows=not drawn.any(axis=-1).all())
+
+
+def attention(
+    query: mx.array,
+    key: mx.array,
+    value: mx.array,
+    mask: Mask | mx.array | None = None,
+    *,
+    recipe: Recipe = RIGHT,
+    watch: Watch | None = None,
+) -> mx.array:
+    """Softmax(q k^T / sqrt(dh)) v over the keys that the mask allows (Vaswani et al. 2017, equation 1).
+
+    `query` [B, H, T, dh], `key` [B, Hkv, S, dh], `value` [B, Hkv, S, dv]; gives [B, H, T, dv]. `mask` is a value, or an
+    array of rank 4 that broadcasts to [B, H, T, S]: boolean, True = may attend, or float, added to the scores. Rows
+    that see nothing give zeros. `watch(name, array)` is told every stage. Raises `UserError` for shapes and types that
+    do not fit.
+    """
+    _check_operands(query, key, value)
+    T, S = query.shape[2], key.shape[2]
+    if isinstance(mask, Mask):
+        sight = draw(mask, np.arange(S - T, S), np.arange(S))
+    else:
+        sight = Sight() if mask is None else _sight_of_array(mask, (query.shape[0], query.shape[1], T, S))
+    return attend(query, key, value, sight, recipe, watch)
+
+
+def attend(
+    query: mx.array,
+    key: mx.array,
+    value: mx.array,
+    sight: Sight,
+    recipe: Recipe,
+    watch: Watch | None = None,
+    dropout: Dropout | None = None,
+) -> mx.array:
+    """`attention` without checks, on a mask already drawn: by a fused kernel where one is right, else in stages."""
+    drops = dropout is not None and dropout.training and dropout.rate > 0
+    if ON_METAL and recipe.fuses and not drops and not sight.empty_rows:
+        context = _fused(query, key, value, sight)
+        if watch:  # the stages are shown beside the fused result, so that watching changes no output
+            watch("weights", _weights(query, key, sight, recipe, watch))
+    else:
+        weights = _weights(query, key, sight, recipe, watch).astype(value.dtype)
+        if watch:
+            watch("weights", weights)
+        seen = dropout(weights) if drops and dropout else weights
+        context = seen @ recipe.share_heads(value, query.shape[1])  # [B, H, T, dv]
+    if watch:
+        watch("context", context)
+    return context
+
+
+class MultiHeadAttention(nn.Module):
+    """Attention of H query heads over Hkv key and value heads, of a sequence to itself or to another one."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.n_heads, self.n_kv_heads = config.n_heads, config.kv_heads
+        inner, shared = (n * config.width_per_head for n in (self.n_heads, self.n_kv_heads))
+        self.query = Linear(config.d_model, inner, config.bias)
+        self.key = Linear(config.d_model, shared, config.bias)
+        self.value = Linear(config.d_model, shared, config.bias)
+        self.output = Linear(inner, config.d_model, config.bias)
+        self.dropout = Dropout(config.attention_dropout)
+
+    def __call__(
+        self, x: mx.array, sight: Sight, recipe: Recipe, cache: KeyValueCache | None = None, watch: Watch | None = None
+    ) -> mx.array:
+        """Self-attention of x [B, T, d], over the cached tokens too where there is a cache."""
+        key, value = self.keys_and_values(x, recipe)
+        if sight.rotation:
+            key = sight.rotation(key)
+        if cache is not None:
+            key, value = cache.update_and_fetch(key, value)
+        return self.over(x, key, value, sight, recipe, watch)
+
+    def keys_and_values(self, x: mx.array, recipe: Recipe) -> tuple[mx.array, mx.array]:
+        """Project x [B, S, d] to keys and values [B, Hkv, S, dh]."""
+        key, value = self.key(x), self.value(x)
+        return recipe.split_heads(key, self.n_kv_heads), recipe.split_heads(value, self.n_kv_heads)
+
+    def over(
+        self, x: mx.array, key: mx.array, value: mx.array, sight: Sight, recipe: Recipe, watch: Watch | None = None
+    ) -> mx.array:
+        """Attend from x [B, T, d] to given keys and values."""
+        query = recipe.split_heads(self.query(x), self.n_heads)  # [B, H, T, dh]
+        if sight.rotation:
+            query = sight.rotation(query)
+        if watch:
+            for name, array in (("query", query), ("key", key), ("value", value)):
+                watch(name, array)
+        context = attend(query, key, value, sight, recipe, watch, self.dropout)
+        return self.output(recipe.merge_heads(context))
+
+
+def _weights(query: mx.array, key: mx.array, sight: Sight, recipe: Recipe, watch: Watch | None) -> mx.array:
+    """The attention weights [B, H, T, S]; the sums of half types are kept in float32, in which they cannot overflow."""
+    if query.dtype in HALF_TYPES:
+        query, key = query.astype(mx.float32), key.astype(mx.float32)
+    key = recipe.share_heads(key, query.shape[1]).swapaxes(-1, -2)  # [B, H, dh, S]
+    # Scaling the queries costs less than scaling the scores, and cannot overflow where they would.
+    scaled = (query * recipe.scale(query.shape[-1])) @ key  # [B, H, T, S]
+    biased = scaled if sight.bias is None else scaled + sight.bias
+    masked = biased if sight.allowed is None else recipe.apply_mask(biased, sight.allowed)
+    if watch:
+        for name, stage in (("scores", query @ key), ("scaled", biased), ("masked", masked)):
+            watch(name, stage)
+    return recipe.normalise(masked, sight.allowed)
+
+
+def _fused(query: mx.array, key: mx.array, value: mx.array, sight: Sight) -> mx.array:
+    mask = sight.allowed
+    if sight.bias is not None:
+        mask = sight.bias if mask is None else mx.where(mask, sight.bias, -mx.inf)
+        mask = mask.astype(query.dtype)
+    scale = query.shape[-1] ** -0.5
+    return mx.fast.scaled_dot_product_attention(query, key, value, scale=scale, mask=mask)
+
+
+def _check_operands(query: mx.array, key: mx.array, value: mx.array) -> None:
+    for name, array in (("query", query), ("key", key), ("value", value)):
+        if array.ndim != 4:
+            raise UserError(f"{name}: shape {array.shape} found, [batch, heads, length, width] wanted.")
+    B, H, _, dh = query.shape
+    Bk, Hkv, S, dk = key.shape
+    if (Bk, dk) != (B, dh) or H % Hkv:
+        raise UserError(f"key: shape {key.shape} found, wanted batch {B}, width {dh} and a divisor of {H} heads.")
+    if value.shape[:3] != (B, Hkv, S):
+        raise UserError(f"value: shape {value.shape} found, wanted {(B, Hkv, S)} and any width, as the key has it.")
+
+
+def _sight_of_array(mask: mx.array, shape: tuple[int, int, int, int]) -> Sight:
+    if mask.ndim != 4:
+        raise UserError(
+            f"mask: shape {mask.shape} found, rank 4 that broadcasts to {shape} wanted; which axis is meant cannot be "
+            "told from a lower rank: reshape it, or give a mask value such as Padding."
+        )
+    if any(found not in (1, wanted) for found, wanted in zip(mask.shape, shape, strict=True)):
+        raise UserError(f"mask: shape {mask.shape} found, wanted one that broadcasts to {shape}.")
+    if mask.dtype == mx.bool_:
+        return Sight(allowed=mask, empty_rows=not bool(mask.any(axis=-1).all()))
+    if not mx.issubdtype(mask.dtype, mx.floating) or bool(((mask == 1) | (mask == 0)).all() & (mask == 1).any()):
+        raise UserError(
+            f"mask: {mask.dtype} of zeros and ones found; give a boolean mask (True = may attend) with "
+            "mask.astype(mx.bool_), or an additive one (0 = may attend, -inf = blocked)."
+        )
+    blocked = mask <= mx.finfo(mask.dtype).min
+    return Sight(allowed=~blocked, bias=mx.where(blocked, 0, mask), empty_rows=bool(blocked.all(axis=-1).any()))

@@ -1,0 +1,262 @@
+"""Generation: a batch of sources or prompts to tokens, step by step, with or without caches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+
+from mlxdecoder.errors import UserError
+from mlxdecoder.layers import Watch
+from mlxdecoder.masks import Padding
+from mlxdecoder.models import LanguageModel, Memory, Translator
+from mlxdecoder.recipe import Layout
+from mlxdecoder.sampling import Sampler, block_repeats, make_sampler
+
+Model = LanguageModel | Translator
+PROMPT_ROOM = 128  # new tokens of a language model, when nobody says how many
+
+
+@dataclass(frozen=True)
+class Generation:
+    """What became of one source or prompt.
+
+    `tokens` are the new ones, without marks; `logprob` is the sum of their log-probabilities, the end mark's included;
+    `score` ranks hypotheses; `finish_reason` is "stop" at the end mark or "length" at the limit; `path` gives its
+    row in the batch at each decoder pass, for those who watched.
+    """
+
+    tokens: list[int]
+    logprob: float
+    finish_reason: str
+    path: tuple[int, ...] = ()
+    score: float = 0.0
+
+
+@dataclass(frozen=True)
+class Step:
+    """One new token for each row that still goes on: `rows` are numbers of inputs, `logprobs` is [rows, V].
+
+    `finish_reasons` holds, for each of these rows, None or why it ends with this step.
+    """
+
+    rows: tuple[int, ...]
+    tokens: tuple[int, ...]
+    logprobs: mx.array
+    finish_reasons: tuple[str | None, ...]
+
+
+class Decoding:
+    """A batch that is being decoded: feed it tokens, get the logits of the next one; rows may be copied or dropped."""
+
+    def __init__(
+        self,
+        model: Model,
+        inputs: Sequence[Sequence[int]],
+        *,
+        cached: bool = True,
+        max_kv_size: int | None = None,
+        watch: Watch | None = None,
+    ) -> None:
+        _check_inputs(inputs)
+        self.model, self.watch = model, watch
+        self.cache: Any = model.make_cache(max_kv_size) if cached else None
+        self._fed = mx.zeros((len(inputs), 0), mx.int32)
+        self._memory: Memory | None = None
+        lengths = [len(ids) for ids in inputs]
+        if isinstance(model, Translator):
+            self._layout = Layout(source=Padding.right(lengths, max(lengths)))
+            self._memory = model.encode(pad_right(inputs, model.config.pad_id), self._layout, watch)
+            self.first = mx.full((len(inputs), 1), model.config.begin_id, mx.int32)
+        else:
+            self._layout = Layout(target=Padding.left(lengths, max(lengths)))
+            self.first = mx.array(pad_left(inputs, model.config.pad_id))
+
+    def feed(self, tokens: mx.array) -> mx.array:
+        """Take in token ids [B, T]; gives the logits of what follows [B, V]."""
+        if self.cache is None:
+            self._fed = tokens = mx.concatenate([self._fed, tokens], axis=1)
+        if isinstance(self.model, Translator) and self._memory is not None:
+            logits = self.model.decode(tokens, self._memory, self.cache, self.watch)
+        else:
+            logits = self.model(tokens, self.cache, self._layout, self.watch)
+        return logits[:, -1]
+
+    def reorder(self, rows: Sequence[int]) -> None:
+        """Go on with these rows of the batch, in this order."""
+        if list(rows) == list(range(len(self.first))):
+            return
+        self.first, self._layout = self.first[mx.array(rows)], self._layout.rows(rows)
+        if self.cache is None:
+            self._fed = self._fed[mx.array(rows)]
+        for layer in self.cache or ():
+            layer.reorder(rows)
+        if self._memory is not None:
+            self._memory = self._memory.rows(rows)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the caches hold."""
+        return sum(layer.nbytes for layer in self.cache or ())
+
+
+@dataclass
+class _Row:
+    """One input on its way."""
+
+    limit: int
+    tokens: list[int] = field(default_factory=list)
+    path: list[int] = field(default_factory=list)
+    logprob: float = 0.0
+    finish_reason: str | None = None
+
+    def take(self, token: int, logprob: float, place: int, end: int) -> None:
+        self.logprob += logprob
+        self.path.append(place)
+        if token == end:
+            self.finish_reason = "stop"
+            return
+        self.tokens.append(token)
+        if len(self.tokens) >= self.limit:
+            self.finish_reason = "length"
+
+    def done(self) -> Generation:
+        return Generation(self.tokens, self.logprob, self.finish_reason or "length", tuple(self.path), self.logprob)
+
+
+def stream_generate(
+    model: Model,
+    inputs: Sequence[Sequence[int]],
+    *,
+    max_tokens: int | None = None,
+    sampler: Sampler | None = None,
+    block_ngrams: int = 0,
+    cached: bool = True,
+    max_kv_size: int | None = None,
+    watch: Watch | None = None,
+) -> Iterator[Step]:
+    """Decode a batch of source or prompt ids together, and yield each step as soon as it is known.
+
+    `max_tokens` limits each row; by default a translation may be twice as long as its source and 16 tokens more, a
+    continuation 128 tokens. `block_ngrams` forbids to repeat a run of so many tokens. A row that ends leaves the batch.
+    Raises `UserError` for an empty batch or an empty row.
+    """
+    rows = [_Row(token_limit(model, ids, max_tokens)) for ids in inputs]
+    with generating(model):
+        yield from _steps(model, inputs, rows, sampler or make_sampler(), block_ngrams, cached, max_kv_size, watch)
+
+
+def generate(
+    model: Model,
+    inputs: Sequence[Sequence[int]],
+    *,
+    max_tokens: int | None = None,
+    sampler: Sampler | None = None,
+    block_ngrams: int = 0,
+    cached: bool = True,
+    max_kv_size: int | None = None,
+    watch: Watch | None = None,
+) -> list[Generation]:
+    """Decode a batch to the end; the results stand in the order of the inputs. Arguments as in `stream_generate`."""
+    rows = [_Row(token_limit(model, ids, max_tokens)) for ids in inputs]
+    with generating(model):
+        for _ in _steps(model, inputs, rows, sampler or make_sampler(), block_ngrams, cached, max_kv_size, watch):
+            pass
+    return [row.done() for row in rows]
+
+
+def in_batches(
+    inputs: Sequence[Sequence[int]],
+    run: Callable[[list[Sequence[int]]], list[Any]],
+    batch_size: int = 32,
+    progress: Callable[[int], None] | None = None,
+) -> list[Any]:
+    """Run batches of inputs of like length, longest first; the results stand in the order of the inputs.
+
+    `progress` is told how many inputs each batch has done.
+    """
+    order = sorted(range(len(inputs)), key=lambda i: -len(inputs[i]))
+    results: list[Any] = [None] * len(inputs)
+    for begin in range(0, len(order), batch_size):
+        chosen = order[begin : begin + batch_size]
+        for i, result in zip(chosen, run([inputs[i] for i in chosen]), strict=True):
+            results[i] = result
+        if progress:
+            progress(len(chosen))
+    return results
+
+
+@contextmanager
+def generating(model: Model) -> Iterator[None]:
+    """Dropout off, unless the recipe leaves it on; afterwards as it was."""
+    before = model.training
+    model.train(model.recipe.drops_while_generating)
+    try:
+        yield
+    finally:
+        model.train(before)
+
+
+def log_softmax(logits: mx.array) -> mx.array:
+    """Log-probabilities of logits [B, V]."""
+    return logits - mx.logsumexp(logits, axis=-1, keepdims=True)
+
+
+def token_limit(model: Model, ids: Sequence[int], max_tokens: int | None) -> int:
+    if max_tokens is None:
+        return 2 * len(ids) + 16 if isinstance(model, Translator) else PROMPT_ROOM
+    if max_tokens < 1:
+        raise UserError(f"max_tokens = {max_tokens}: at least 1 is wanted.")
+    return max_tokens
+
+
+def pad_right(rows: Sequence[Sequence[int]], pad: int, width: int | None = None) -> np.ndarray:
+    """Rows of ids as one array [B, width], filled up behind; the width is that of the longest row unless given."""
+    width = max(map(len, rows)) if width is None else width
+    return np.array([[*row, *[pad] * (width - len(row))] for row in rows], dtype=np.int32)
+
+
+def pad_left(rows: Sequence[Sequence[int]], pad: int) -> np.ndarray:
+    """Rows of ids as one array [B, longest], filled up in front."""
+    width = max(map(len, rows))
+    return np.array([[*[pad] * (width - len(row)), *row] for row in rows], dtype=np.int32)
+
+
+def _steps(
+    model: Model,
+    inputs: Sequence[Sequence[int]],
+    rows: list[_Row],
+    sampler: Sampler,
+    block_ngrams: int,
+    cached: bool,
+    max_kv_size: int | None,
+    watch: Watch | None,
+) -> Iterator[Step]:
+    decoding = Decoding(model, inputs, cached=cached, max_kv_size=max_kv_size, watch=watch)
+    live, tokens = list(range(len(rows))), decoding.first
+    while live:
+        logprobs = block_repeats(log_softmax(decoding.feed(tokens)), [rows[i].tokens for i in live], block_ngrams)
+        chosen = sampler(logprobs)
+        gains = mx.take_along_axis(logprobs, chosen[:, None], axis=-1)[:, 0]
+        mx.eval(chosen, gains)
+        for place, (i, token, gain) in enumerate(zip(live, chosen.tolist(), gains.tolist(), strict=True)):
+            rows[i].take(token, gain, place, model.config.end_id)
+        reasons = tuple(rows[i].finish_reason for i in live)
+        yield Step(tuple(live), tuple(chosen.tolist()), logprobs, reasons)
+        going = [place for place, reason in enumerate(reasons) if reason is None]
+        live, tokens = [live[place] for place in going], chosen[:, None]
+        if live and len(going) < len(reasons):
+            decoding.reorder(going)
+            tokens = tokens[mx.array(going)]
+
+
+def _check_inputs(inputs: Sequence[Sequence[int]]) -> None:
+    if not inputs:
+        raise UserError("inputs: none found; at least one sequence of ids is wanted.")
+    empty = [i for i, ids in enumerate(inputs) if not len(ids)]
+    if empty:
+        raise UserError(f"inputs: row {empty[0]} has no tokens; at least one is wanted.")

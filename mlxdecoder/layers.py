@@ -1,0 +1,93 @@
+"""The small layers that blocks are made of: linear maps, norms, dropout, the embedding table, the two MLPs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import mlx.core as mx
+import mlx.nn as nn
+
+from mlxdecoder.config import ModelConfig
+
+Watch = Callable[[str, mx.array], None]
+
+
+class Linear(nn.Module):
+    """x @ weight + bias, with the weight kept as [inputs, outputs], the order in which a product reads it fastest."""
+
+    def __init__(self, inputs: int, outputs: int, bias: bool = True) -> None:
+        super().__init__()
+        bound = math.sqrt(6 / (inputs + outputs))  # Glorot and Bengio 2010
+        self.weight = mx.random.uniform(-bound, bound, (inputs, outputs))
+        if bias:
+            self.bias = mx.zeros((outputs,))
+
+    def __call__(self, x: mx.array) -> mx.array:
+        return mx.addmm(self.bias, x, self.weight) if "bias" in self else x @ self.weight
+
+
+class Dropout(nn.Module):
+    """Zero a share `rate` of the elements while training, and scale up the rest."""
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        self.rate = rate
+
+    def __call__(self, x: mx.array) -> mx.array:
+        if not self.training or self.rate == 0:
+            return x
+        keep = 1 - self.rate
+        return x * (mx.random.bernoulli(keep, x.shape) * mx.array(1 / keep, x.dtype))
+
+
+def make_norm(config: ModelConfig) -> nn.Module:
+    """LayerNorm (Ba et al. 2016) or RMSNorm (Zhang and Sennrich 2019) over the features."""
+    kind = nn.LayerNorm if config.norm_kind == "layer" else nn.RMSNorm
+    return kind(config.d_model, eps=config.norm_epsilon)
+
+
+class MLP(nn.Module):
+    """Position-wise: inwards, activation, outwards."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.inward = Linear(config.d_model, config.d_ff, config.bias)
+        self.outward = Linear(config.d_ff, config.d_model, config.bias)
+        self.activation = config.activation
+
+    def __call__(self, x: mx.array, watch: Watch | None = None) -> mx.array:
+        hidden = ACTIVATIONS[self.activation](self.inward(x))  # [B, T, d_ff]
+        if watch:
+            watch("hidden", hidden)
+        return self.outward(hidden)
+
+
+class GatedMLP(nn.Module):
+    """One inward map gates the other: SwiGLU or GEGLU, Shazeer 2020, https://arxiv.org/abs/2002.05202."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.gate = Linear(config.d_model, config.d_ff, config.bias)
+        self.inward = Linear(config.d_model, config.d_ff, config.bias)
+        self.outward = Linear(config.d_ff, config.d_model, config.bias)
+        self.activation = config.activation
+
+    def __call__(self, x: mx.array, watch: Watch | None = None) -> mx.array:
+        hidden = ACTIVATIONS[self.activation](self.gate(x)) * self.inward(x)  # [B, T, d_ff]
+        if watch:
+            watch("hidden", hidden)
+        return self.outward(hidden)
+
+
+def make_mlp(config: ModelConfig) -> nn.Module:
+    return GatedMLP(config) if config.activation in ("swiglu", "geglu") else MLP(config)
+
+
+ACTIVATIONS: dict[str, Callable[[mx.array], mx.array]] = {
+    "relu": nn.relu,
+    "gelu": nn.gelu,
+    "gelu_tanh": nn.gelu_approx,
+    "swiglu": nn.silu,
+    "geglu": nn.gelu,
+}

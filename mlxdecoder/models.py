@@ -1,0 +1,317 @@
+"""The three architectures, all of the same block: `Encoder`, `LanguageModel`, `Translator`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import mlx.core as mx
+import mlx.nn as nn
+import numpy as np
+
+from mlxdecoder.attention import Sight, draw
+from mlxdecoder.blocks import Block, Crossing, within
+from mlxdecoder.cache import CrossAttentionCache, KVCache, RotatingKVCache, SelfAttentionCache, TranslatorCache
+from mlxdecoder.config import Architecture, ModelConfig
+from mlxdecoder.errors import UserError
+from mlxdecoder.layers import Dropout, Linear, Watch, make_norm
+from mlxdecoder.masks import Full, Mask, Window
+from mlxdecoder.positions import make_positions
+from mlxdecoder.recipe import RIGHT, Layout, Recipe
+
+Ids: TypeAlias = mx.array | np.ndarray | Sequence[Sequence[int]]
+N_SINKS = 4  # first tokens that a bounded cache keeps, Xiao et al. 2023
+
+
+class Stack(nn.Module):
+    """Blocks one after another, with the positions that enter them and the norm that ends a pre-norm stack."""
+
+    def __init__(self, config: ModelConfig, n_layers: int, *, causal: bool, crosses: bool = False) -> None:
+        super().__init__()
+        self.blocks = [Block(config, crosses) for _ in range(n_layers)]
+        self.positions = make_positions(config, causal)
+        self.dropout = Dropout(config.dropout)
+        if config.norm == "pre":
+            self.norm = make_norm(config)
+
+    def __call__(
+        self,
+        x: mx.array,
+        mask: Mask,
+        recipe: Recipe,
+        *,
+        places: Mask | None = None,
+        crossing: Crossing | None = None,
+        caches: Sequence[Any] | None = None,
+        watch: Watch | None = None,
+    ) -> mx.array:
+        """Map embeddings [B, T, d] to states [B, T, d]; `places` gives positions to slots, `mask` sight."""
+        own = [cache.own if isinstance(cache, TranslatorCache) else cache for cache in caches or ()]
+        offset, T = (own[0].offset if own else 0), x.shape[1]
+        slots = recipe.position_start(offset) + np.arange(T)
+        positions = (places or mask).positions(slots)
+        queries = recipe.mask_start(offset) + np.arange(T)
+        keys = own[0].key_slots(T) if own else slots
+        sight = self._sight(mask & own[0].reach if own else mask, queries, keys, positions)
+        if watch:
+            watch("key_slots", mx.array(keys))
+        x = self.dropout(self.positions.embed(x, positions))
+        _tell(watch, "embedded", x)
+        for i, block in enumerate(self.blocks):
+            x = block(
+                x,
+                sight,
+                recipe,
+                cache=own[i] if own else None,
+                crossing=crossing,
+                cross_cache=caches[i].cross if caches and crossing else None,
+                watch=within(watch, str(i)),
+            )
+        return self.norm(x) if "norm" in self else x
+
+    def _sight(self, mask: Mask, queries: np.ndarray, keys: np.ndarray, positions: np.ndarray) -> Sight:
+        sight = draw(mask, queries, keys)
+        return replace(sight, bias=self.positions.bias(queries, keys), rotation=self.positions.rotation(positions))
+
+
+class _Model(nn.Module):
+    """What the three architectures share: a configuration, a recipe, embeddings."""
+
+    architecture: Architecture
+
+    def __init__(self, config: ModelConfig, recipe: Recipe = RIGHT) -> None:
+        super().__init__()
+        if config.architecture != self.architecture:
+            raise UserError(f"config: architecture {config.architecture!r} found, {self.architecture!r} wanted.")
+        self.config, self.recipe = config, recipe
+
+    @property
+    def _window(self) -> Mask:
+        return Full() if self.config.window is None else Window(self.config.window)
+
+    def _embed(self, table: nn.Embedding, ids: mx.array) -> mx.array:
+        x = table(ids)
+        return x * math.sqrt(self.config.d_model) if self.config.scaled_embeddings else x
+
+
+class Encoder(_Model):
+    """Reads tokens or image patches in both directions: states, or class logits when the configuration has classes.
+
+    Text is pooled at its first token ([CLS], Devlin et al. 2018), images at a learned token before the patches
+    (Dosovitskiy et al. 2020); "mean" averages what is not padding.
+    """
+
+    architecture: Architecture = "encoder"
+
+    def __init__(self, config: ModelConfig, recipe: Recipe = RIGHT) -> None:
+        super().__init__(config, recipe)
+        if config.n_patches:
+            self.patches = Linear(config.image_channels * (config.patch_size or 1) ** 2, config.d_model, config.bias)
+            self.class_token = mx.random.normal((1, 1, config.d_model), scale=0.02)
+        else:
+            self.embedding = make_embedding(config.n_source_ids, config.d_model)
+        self.stack = Stack(config, config.n_layers, causal=False)
+        if config.n_classes:
+            self.classifier = Linear(config.d_model, config.n_classes)
+
+    def __call__(self, inputs: Ids, layout: Layout = Layout(), watch: Watch | None = None) -> mx.array:
+        """Ids [B, T] or images [B, height, width, channels] to states [B, T, d], or to class logits [B, n_classes]."""
+        x = self._embed_images(inputs) if self.config.n_patches else self._embed_text(inputs)
+        layout = replace(layout, window=self._window)
+        mask = self.recipe.encoder_mask(layout)
+        states = self.stack(x, mask, self.recipe, places=layout.source, watch=within(watch, "encoder"))
+        if self.config.pooling == "none":
+            return states
+        pooled = pool(states, layout.source, self.config.pooling)  # [B, d]
+        return self.classifier(pooled) if self.config.n_classes else pooled
+
+    def _embed_text(self, ids: Ids) -> mx.array:
+        return self._embed(self.embedding, check_ids("tokens", ids, self.config.n_source_ids))
+
+    def _embed_images(self, images: Any) -> mx.array:
+        images, size = mx.array(images), self.config.image_size
+        wanted = (size, size, self.config.image_channels)
+        if images.ndim != 4 or images.shape[1:] != wanted:
+            raise UserError(f"images: shape {images.shape} found, [batch, {', '.join(map(str, wanted))}] wanted.")
+        x = self.patches(cut_patches(images, self.config.patch_size or 1))  # [B, N, d]
+        if self.config.pooling != "cls":
+            return x
+        first = mx.broadcast_to(self.class_token, (len(x), 1, x.shape[-1]))
+        return mx.concatenate([first, x], axis=1)
+
+
+class LanguageModel(_Model):
+    """Reads tokens from left to right and scores the next one."""
+
+    architecture: Architecture = "language_model"
+
+    def __init__(self, config: ModelConfig, recipe: Recipe = RIGHT) -> None:
+        super().__init__(config, recipe)
+        self.embedding = make_embedding(config.target_vocab, config.d_model)
+        self.stack = Stack(config, config.n_layers, causal=True)
+        if not config.tied:
+            self.head = Linear(config.d_model, config.target_vocab, bias=False)
+
+    def __call__(
+        self,
+        tokens: Ids,
+        cache: Sequence[SelfAttentionCache] | None = None,
+        layout: Layout = Layout(),
+        watch: Watch | None = None,
+    ) -> mx.array:
+        """Ids [B, T] to logits [B, T, V]; with a cache, ids are those behind what it holds, and it takes them in."""
+        ids = check_ids("tokens", tokens, self.config.target_vocab)
+        layout = replace(layout, window=self._window)
+        states = self.stack(
+            self._embed(self.embedding, ids),
+            self.recipe.decoder_mask(layout),
+            self.recipe,
+            places=layout.target,
+            caches=cache,
+            watch=within(watch, "decoder"),
+        )
+        return _tell(watch, "logits", score(self, states))
+
+    def make_cache(self, max_kv_size: int | None = None) -> list[SelfAttentionCache]:
+        return [make_self_cache(self.config, max_kv_size) for _ in range(self.config.n_layers)]
+
+
+@dataclass(frozen=True)
+class Memory:
+    """An encoded source: its states [B, S, d], what is padding in it, and what tells it from every other source."""
+
+    states: mx.array
+    layout: Layout
+    source: object
+
+    def rows(self, indices: Sequence[int]) -> Memory:
+        """The memory of these rows of the batch; it is still the same source."""
+        return Memory(self.states[mx.array(indices)], self.layout.rows(indices), self.source)
+
+
+class Translator(_Model):
+    """An encoder reads the source, a decoder writes the target with cross-attention to it (Vaswani et al. 2017)."""
+
+    architecture: Architecture = "translator"
+
+    def __init__(self, config: ModelConfig, recipe: Recipe = RIGHT) -> None:
+        super().__init__(config, recipe)
+        self.embedding = make_embedding(config.target_vocab, config.d_model)
+        if not config.tied:
+            self.source_embedding = make_embedding(config.n_source_ids, config.d_model)
+            self.head = Linear(config.d_model, config.target_vocab, bias=False)
+        self.encoder = Stack(config, config.encoder_layers, causal=False)
+        self.decoder = Stack(config, config.n_layers, causal=True, crosses=True)
+
+    def __call__(self, source: Ids, target: Ids, layout: Layout = Layout(), watch: Watch | None = None) -> mx.array:
+        """Source ids [B, S] and target ids [B, T], which begin with the begin mark, to logits [B, T, V]."""
+        return self.decode(target, self.encode(source, layout, watch), watch=watch)
+
+    def encode(self, source: Ids, layout: Layout = Layout(), watch: Watch | None = None) -> Memory:
+        """Read source ids [B, S]; `layout.source` says what is padding."""
+        ids = check_ids("source", source, self.config.n_source_ids)
+        if ids.shape[1] == 0:
+            raise UserError("source: no tokens found; at least one is wanted.")
+        x = self._embed(self.embedding if self.config.tied else self.source_embedding, ids)
+        mask = self.recipe.encoder_mask(layout)
+        states = self.encoder(x, mask, self.recipe, places=layout.source, watch=within(watch, "encoder"))
+        return Memory(states, layout, source=object())
+
+    def decode(
+        self,
+        target: Ids,
+        memory: Memory,
+        cache: Sequence[TranslatorCache] | None = None,
+        watch: Watch | None = None,
+    ) -> mx.array:
+        """Target ids [B, T] to logits [B, T, V]; with a cache, ids are those behind what it holds."""
+        ids = check_ids("target", target, self.config.target_vocab, batch=len(memory.states))
+        layout = replace(memory.layout, window=self._window)
+        states = self.decoder(
+            self._embed(self.embedding, ids),
+            self.recipe.decoder_mask(layout),
+            self.recipe,
+            places=layout.target,
+            crossing=self._crossing(memory, layout, ids.shape[1], cache),
+            caches=cache,
+            watch=within(watch, "decoder"),
+        )
+        return _tell(watch, "logits", score(self, states))
+
+    def make_cache(self, max_kv_size: int | None = None) -> list[TranslatorCache]:
+        layers = range(self.config.n_layers)
+        return [TranslatorCache(make_self_cache(self.config, max_kv_size), CrossAttentionCache()) for _ in layers]
+
+    def _crossing(self, memory: Memory, layout: Layout, T: int, cache: Sequence[TranslatorCache] | None) -> Crossing:
+        first = self.recipe.mask_start(cache[0].offset if cache else 0)
+        slots = np.arange(memory.states.shape[1])
+        sight = draw(self.recipe.cross_mask(layout), first + np.arange(T), slots)
+        return Crossing(memory.states, sight, memory.source)
+
+
+def make_embedding(n_ids: int, width: int) -> nn.Embedding:
+    table = nn.Embedding(n_ids, width)
+    table.weight = mx.random.normal((n_ids, width), scale=width**-0.5)
+    return table
+
+
+def make_self_cache(config: ModelConfig, max_kv_size: int | None) -> SelfAttentionCache:
+    """A cache as long as the window of the model, or as `max_kv_size`; without either, one that keeps everything."""
+    if config.window is not None:
+        return RotatingKVCache(config.window)
+    return KVCache() if max_kv_size is None else RotatingKVCache(max_kv_size, min(N_SINKS, max_kv_size - 1))
+
+
+def make_model(config: ModelConfig, recipe: Recipe = RIGHT) -> Encoder | LanguageModel | Translator:
+    """The model that a configuration describes, with fresh weights from `mx.random`."""
+    kinds: dict[str, Any] = {"encoder": Encoder, "language_model": LanguageModel, "translator": Translator}
+    model: Encoder | LanguageModel | Translator = kinds[config.architecture](config, recipe)
+    return model
+
+
+def score(model: LanguageModel | Translator, states: mx.array) -> mx.array:
+    """Logits over the vocabulary [B, T, V], from the embedding table itself where it is tied (Press and Wolf 2016)."""
+    return states @ model.embedding.weight.T if model.config.tied else model.head(states)
+
+
+def pool(states: mx.array, source: Mask, how: str) -> mx.array:
+    """One vector for each row [B, d]: the first token that is not padding, or the mean of all that are not."""
+    B, S, _ = states.shape
+    drawn = source.allowed(np.arange(1), np.arange(S))[:, 0, 0]
+    real = np.broadcast_to(drawn, (B, S))  # [B, S]
+    if how == "cls":
+        return states[mx.arange(B), mx.array(real.argmax(axis=1))]
+    weights = mx.array((real / np.maximum(real.sum(axis=1, keepdims=True), 1)).astype(np.float32))
+    return (weights[:, None] @ states)[:, 0]
+
+
+def cut_patches(images: mx.array, size: int) -> mx.array:
+    """Squares of `size` pixels as tokens, row by row: [B, height, width, C] to [B, N, size * size * C]."""
+    B, height, width, C = images.shape
+    rows, columns = height // size, width // size
+    squares = images.reshape(B, rows, size, columns, size, C).transpose(0, 1, 3, 2, 4, 5)
+    return squares.reshape(B, rows * columns, size * size * C)
+
+
+def check_ids(name: str, ids: Ids, n_ids: int, batch: int | None = None) -> mx.array:
+    """Whole numbers [B, T] from 0 to below `n_ids`, as an array; raises `UserError` for anything else."""
+    try:
+        found: np.ndarray = np.array(ids)
+    except ValueError:
+        raise UserError(f"{name}: rows of different lengths found; pad them to one length.") from None
+    if found.ndim != 2 or (batch is not None and len(found) != batch):
+        raise UserError(f"{name}: shape {found.shape} found, [{'batch' if batch is None else batch}, length] wanted.")
+    if found.size and not np.issubdtype(found.dtype, np.integer):
+        raise UserError(f"{name}: {found.dtype} found, whole numbers wanted.")
+    if found.size and not 0 <= found.min() <= found.max() < n_ids:
+        wrong = found.min() if found.min() < 0 else found.max()
+        raise UserError(f"{name}: id {wrong} found, ids from 0 to {n_ids - 1} wanted (the vocabulary has {n_ids}).")
+    return mx.array(found.astype(np.int32))
+
+
+def _tell(watch: Watch | None, name: str, x: mx.array) -> mx.array:
+    if watch:
+        watch(name, x)
+    return x

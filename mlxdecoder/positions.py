@@ -1,0 +1,183 @@
+"""How a model learns the order of its tokens: five schemes behind one interface, and none.
+
+A scheme may act at three places: on the embeddings, on queries and keys (rotary), and on the scores (a bias).
+Positions are whole numbers, [T] or [B, T] where the rows of a batch stand at different places.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+
+import mlx.core as mx
+import mlx.nn as nn
+import numpy as np
+
+from mlxdecoder.config import ModelConfig
+from mlxdecoder.errors import UserError
+
+Rotation = Callable[[mx.array], mx.array]
+
+
+class Positions(nn.Module):
+    """No positions at all; the other schemes replace what they need."""
+
+    def embed(self, x: mx.array, positions: np.ndarray) -> mx.array:
+        """Add what tells the position to embeddings [B, T, d]."""
+        return x
+
+    def rotation(self, positions: np.ndarray) -> Rotation | None:
+        """What is done to queries or keys [B, H, T, dh] that stand at these positions."""
+        return None
+
+    def bias(self, queries: np.ndarray, keys: np.ndarray) -> mx.array | None:
+        """What is added to the scores between slots [T] and [S]: [1, H, T, S]."""
+        return None
+
+
+class Learned(Positions):
+    """A trained vector for each position up to `max_length`."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.table = mx.random.normal((config.max_length, config.d_model), scale=config.d_model**-0.5)
+
+    def embed(self, x: mx.array, positions: np.ndarray) -> mx.array:
+        longest = int(positions.max(initial=-1)) + 1
+        if longest > len(self.table):
+            raise UserError(
+                f"tokens: {longest} positions needed, but max_length = {len(self.table)} were learned; "
+                "shorten the text or use another kind of positions."
+            )
+        return x + self.table[mx.array(positions)]
+
+
+class Sinusoidal(Positions):
+    """Waves of geometrically growing length, sine and cosine in turn, Vaswani et al. 2017, section 3.5."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self._table = sinusoids(config.max_length, config.d_model)
+
+    def embed(self, x: mx.array, positions: np.ndarray) -> mx.array:
+        longest = int(positions.max(initial=-1)) + 1
+        if longest > len(self._table):
+            self._table = sinusoids(2 * longest, x.shape[-1])
+        return x + self._table[mx.array(positions)].astype(x.dtype)
+
+
+class Rotary(Positions):
+    """Turn pairs of features by angles that grow with the position, Su et al. 2021, https://arxiv.org/abs/2104.09864.
+
+    Feature i is paired with feature i + dh / 2. For contexts longer than `max_length`: "linear" squeezes the positions
+    (Chen et al. 2023, https://arxiv.org/abs/2306.15595), "ntk" raises the base, "yarn" squeezes the slow waves only and
+    sharpens the softmax (Peng et al. 2023, https://arxiv.org/abs/2309.00071).
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self._frequencies = rotary_frequencies(config)  # [dh / 2], radians a position
+        yarn = config.rotary_scaling == "yarn"
+        self._strength = 0.1 * math.log(config.rotary_factor) + 1 if yarn else 1.0
+
+    def rotation(self, positions: np.ndarray) -> Rotation:
+        angles = positions[..., None] * self._frequencies  # [T, dh / 2] or [B, T, dh / 2]
+        angles = angles[:, None] if angles.ndim == 3 else angles
+        cosine, sine = (mx.array((wave(angles) * self._strength).astype(np.float32)) for wave in (np.cos, np.sin))
+        return lambda x: rotate(x, cosine, sine)
+
+
+class RelativeBias(Positions):
+    """A learned score for each head and bucket of distances, Raffel et al. 2019, https://arxiv.org/abs/1910.10683."""
+
+    n_buckets = 32
+    max_distance = 128
+
+    def __init__(self, config: ModelConfig, causal: bool) -> None:
+        super().__init__()
+        self.table = mx.random.normal((self.n_buckets, config.n_heads), scale=config.d_model**-0.5)
+        self._causal = causal
+
+    def bias(self, queries: np.ndarray, keys: np.ndarray) -> mx.array:
+        distances = keys[None, :] - queries[:, None]  # [T, S]
+        buckets = relative_buckets(distances, self._causal, self.n_buckets, self.max_distance)
+        return self.table[mx.array(buckets)].transpose(2, 0, 1)[None]
+
+
+class ALiBi(Positions):
+    """Scores fall with the distance, a slope a head, Press et al. 2021, https://arxiv.org/abs/2108.12409."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self._slopes = alibi_slopes(config.n_heads)
+
+    def bias(self, queries: np.ndarray, keys: np.ndarray) -> mx.array:
+        distances = np.abs(keys[None, :] - queries[:, None])  # [T, S]
+        return mx.array((-self._slopes[:, None, None] * distances).astype(np.float32)[None])
+
+
+def make_positions(config: ModelConfig, causal: bool) -> Positions:
+    """The scheme that the configuration names; relative buckets tell left from right unless `causal`."""
+    if config.positions == "relative":
+        return RelativeBias(config, causal)
+    if config.positions == "none":
+        return Positions()
+    return {"learned": Learned, "sinusoidal": Sinusoidal, "rotary": Rotary, "alibi": ALiBi}[config.positions](config)
+
+
+@lru_cache(maxsize=8)
+def sinusoids(length: int, width: int) -> mx.array:
+    """The table of `Sinusoidal`: [length, width]."""
+    rates = 10_000.0 ** (-np.arange(0, width, 2) / width)  # radians a position
+    angles = np.arange(length)[:, None] * rates
+    table = np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(length, width)
+    return mx.array(table.astype(np.float32))
+
+
+def rotate(x: mx.array, cosine: mx.array, sine: mx.array) -> mx.array:
+    """Turn the pairs (i, i + dh / 2) of x [B, H, T, dh] by the angles whose cosines and sines are given."""
+    first, second = mx.split(x, 2, axis=-1)
+    cosine, sine = cosine.astype(x.dtype), sine.astype(x.dtype)
+    return mx.concatenate([first * cosine - second * sine, second * cosine + first * sine], axis=-1)
+
+
+def rotary_frequencies(config: ModelConfig) -> np.ndarray:
+    """Radians a position for each pair of features [dh / 2], after the scaling that the configuration names."""
+    width, base, factor = config.width_per_head, config.rotary_base, config.rotary_factor
+    pairs = np.arange(0, width, 2) / width
+    if config.rotary_scaling == "ntk":
+        base *= factor ** (width / max(width - 2, 1))
+    frequencies = base**-pairs
+    if config.rotary_scaling == "linear":
+        frequencies = frequencies / factor
+    if config.rotary_scaling == "yarn":
+        kept = _yarn_share_kept(frequencies * config.max_length / (2 * np.pi))
+        frequencies = frequencies * kept + frequencies / factor * (1 - kept)
+    return np.asarray(frequencies)
+
+
+def _yarn_share_kept(turns: np.ndarray) -> np.ndarray:
+    """How far each wave is left alone: wholly from 32 turns within the trained length, not at all below one."""
+    return np.asarray(np.clip((turns - 1) / (32 - 1), 0, 1))
+
+
+def relative_buckets(distances: np.ndarray, causal: bool, n_buckets: int, max_distance: int) -> np.ndarray:
+    """Buckets of key minus query [T, S]: one a distance while short, then growing with the logarithm."""
+    side = np.zeros_like(distances)
+    if not causal:
+        n_buckets //= 2
+        side = (distances > 0) * n_buckets
+    away = np.abs(distances) if not causal else np.maximum(-distances, 0)
+    exact = n_buckets // 2
+    growth = np.log(np.maximum(away, 1) / exact) / np.log(max_distance / exact) * (n_buckets - exact)
+    far = np.minimum(exact + growth.astype(int), n_buckets - 1)
+    return np.asarray(side + np.where(away < exact, away, far))
+
+
+def alibi_slopes(n_heads: int) -> np.ndarray:
+    """One slope a head [H]: a geometric row, filled up from the next longer row where H is no power of two."""
+    power = 2 ** int(math.log2(n_heads))
+    slopes = 2.0 ** (-8 / power * np.arange(1, power + 1))
+    between = 2.0 ** (-8 / (2 * power) * np.arange(1, 2 * power + 1, 2))
+    return np.concatenate([slopes, between[: n_heads - power]])

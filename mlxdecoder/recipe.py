@@ -1,0 +1,145 @@
+"""The recipe: every choice about attention, decoding and training that people get wrong, as one value.
+
+Each field of `Recipe` holds the function, or the flag, that makes the choice; the defaults are right. Models, caches,
+batches and losses ask the recipe and know of no other way, so a different choice is a different value, never a branch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import mlx.core as mx
+import numpy as np
+
+from mlxdecoder.backend import masked_softmax
+from mlxdecoder.masks import Causal, Full, Mask
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What is known of a batch, for the masks to be made from.
+
+    `source` and `target` say which of their own slots are padding or another document; `across` says which source slots
+    a target slot belongs to (by default what `source` says); `window` limits the reach of self-attention.
+    """
+
+    source: Mask = field(default_factory=Full)
+    target: Mask = field(default_factory=Full)
+    across: Mask | None = None
+    window: Mask = field(default_factory=Full)
+
+    @property
+    def crossing(self) -> Mask:
+        return self.source if self.across is None else self.across
+
+    def rows(self, indices: Sequence[int]) -> Layout:
+        across = None if self.across is None else self.across.rows(indices)
+        return Layout(self.source.rows(indices), self.target.rows(indices), across, self.window)
+
+
+def split_heads(x: mx.array, n_heads: int) -> mx.array:
+    """Give each head its slice of the features: [B, T, H * dh] to [B, H, T, dh]."""
+    B, T, _ = x.shape
+    return x.reshape(B, T, n_heads, -1).swapaxes(1, 2)
+
+
+def merge_heads(x: mx.array) -> mx.array:
+    """Put the heads side by side again: [B, H, T, dh] to [B, T, H * dh]."""
+    B, _, T, _ = x.shape
+    return x.swapaxes(1, 2).reshape(B, T, -1)
+
+
+def share_heads(x: mx.array, n_heads: int) -> mx.array:
+    """Repeat each key or value head for its group of query heads, k0 k0 k1 k1: [B, Hkv, S, dh] to [B, H, S, dh].
+
+    Grouped-query attention, Ainslie et al. 2023, https://arxiv.org/abs/2305.13245.
+    """
+    n_kv_heads = x.shape[1]
+    return x if n_kv_heads == n_heads else mx.repeat(x, n_heads // n_kv_heads, axis=1)
+
+
+def scale(head_width: int) -> float:
+    """1 / sqrt(dh), Vaswani et al. 2017, section 3.2.1, https://arxiv.org/abs/1706.03762."""
+    return float(head_width**-0.5)
+
+
+def apply_mask(scores: mx.array, allowed: mx.array) -> mx.array:
+    """Take what may not be seen out of the softmax: -inf where `allowed` is False."""
+    return mx.where(allowed, scores, mx.array(-mx.inf, scores.dtype))
+
+
+def normalise(masked: mx.array, allowed: mx.array | None) -> mx.array:
+    """Softmax over the keys, the last axis; rows that see nothing give zeros."""
+    return masked_softmax(masked)
+
+
+def encoder_mask(layout: Layout) -> Mask:
+    return layout.source & layout.window
+
+
+def decoder_mask(layout: Layout) -> Mask:
+    return Causal() & layout.target & layout.window
+
+
+def cross_mask(layout: Layout) -> Mask:
+    return layout.crossing
+
+
+def start_at_offset(offset: int) -> int:
+    """New tokens stand behind the `offset` tokens that the cache has seen."""
+    return offset
+
+
+def same_source(cached: object, current: object) -> bool:
+    """Cached keys of a source may be used again for that very source only."""
+    return cached is current
+
+
+def frame_target(ids: Sequence[int], begin: int, end: int) -> list[int]:
+    """What the decoder is trained on: the sentence between its marks."""
+    return [begin, *ids, end]
+
+
+def shift_targets(framed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Teacher forcing on rows [B, T + 1]: position t reads token t and is to say token t + 1; gives two [B, T]."""
+    return framed[:, :-1], framed[:, 1:]
+
+
+def loss_weights(labels: np.ndarray, pad: int) -> np.ndarray:
+    """What counts in the loss [B, T]: every label but padding."""
+    return (labels != pad).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One field for each choice; see the function of the same name for what is right and why.
+
+    `position_start` and `mask_start` place new tokens behind a cache for the position scheme and for the mask;
+    `keeps_cross_cache` says whether cached keys of a source still serve; `drops_while_generating` leaves dropout on.
+    """
+
+    split_heads: Callable[[mx.array, int], mx.array] = split_heads
+    merge_heads: Callable[[mx.array], mx.array] = merge_heads
+    share_heads: Callable[[mx.array, int], mx.array] = share_heads
+    scale: Callable[[int], float] = scale
+    apply_mask: Callable[[mx.array, mx.array], mx.array] = apply_mask
+    normalise: Callable[[mx.array, mx.array | None], mx.array] = normalise
+    encoder_mask: Callable[[Layout], Mask] = encoder_mask
+    decoder_mask: Callable[[Layout], Mask] = decoder_mask
+    cross_mask: Callable[[Layout], Mask] = cross_mask
+    position_start: Callable[[int], int] = start_at_offset
+    mask_start: Callable[[int], int] = start_at_offset
+    keeps_cross_cache: Callable[[object, object], bool] = same_source
+    frame_target: Callable[[Sequence[int], int, int], list[int]] = frame_target
+    shift_targets: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] = shift_targets
+    loss_weights: Callable[[np.ndarray, int], np.ndarray] = loss_weights
+    drops_while_generating: bool = False
+
+    @property
+    def fuses(self) -> bool:
+        """Whether a fused kernel computes what this recipe says."""
+        return (self.scale, self.apply_mask, self.normalise) == (scale, apply_mask, normalise)
+
+
+RIGHT = Recipe()

@@ -1,0 +1,97 @@
+"""How the next token is chosen from its log-probabilities, with mlx-lm's names and meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import mlx.core as mx
+import numpy as np
+
+from mlxdecoder.errors import UserError
+
+Sampler = Callable[[mx.array], mx.array]
+Filter = Callable[[mx.array], mx.array]
+
+ROUNDING = 1e-6  # of a cumulative sum in float32
+
+
+def make_sampler(
+    temp: float = 0.0, top_p: float = 1.0, min_p: float = 0.0, top_k: int = 0, seed: int | None = None
+) -> Sampler:
+    """A function from log-probabilities [B, V] to token ids [B].
+
+    `temp` 0 takes the most probable token. Else one is drawn at that temperature from what the filters leave: the
+    `top_k` best (0: all), the smallest set that holds `top_p` of the mass, those with at least `min_p` of the best
+    probability. With a `seed`, the same draws come again. Raises `UserError` for values out of range.
+    """
+    _check(temp, top_p, min_p, top_k)
+    if temp == 0:
+        return lambda logprobs: mx.argmax(logprobs, axis=-1)
+    filters: list[Filter] = []
+    if top_k:
+        filters.append(lambda logprobs: keep_top_k(logprobs, top_k))
+    if top_p < 1:
+        filters.append(lambda logprobs: keep_top_p(logprobs, top_p))
+    if min_p:
+        filters.append(lambda logprobs: keep_min_p(logprobs, min_p))
+    keys = [mx.random.key(int(np.random.default_rng(seed).integers(2**32)))]
+
+    def sample(logprobs: mx.array) -> mx.array:
+        for keep in filters:
+            logprobs = keep(logprobs)
+        keys[0], key = mx.random.split(keys[0])
+        return mx.random.categorical(logprobs / temp, key=key)
+
+    return sample
+
+
+def keep_top_k(logprobs: mx.array, k: int) -> mx.array:
+    """-inf for all but the k most probable tokens [B, V]."""
+    if k >= logprobs.shape[-1]:
+        return logprobs
+    rest = mx.argpartition(-logprobs, kth=k - 1, axis=-1)[..., k:]
+    return mx.put_along_axis(logprobs, rest, mx.array(-mx.inf, logprobs.dtype), axis=-1)
+
+
+def keep_top_p(logprobs: mx.array, p: float) -> mx.array:
+    """-inf outside the smallest set of tokens whose probabilities sum to p, Holtzman et al. 2019."""
+    order = mx.argsort(-logprobs, axis=-1)  # [B, V]
+    probabilities = mx.softmax(mx.take_along_axis(logprobs, order, axis=-1), axis=-1)
+    before = mx.cumsum(probabilities, axis=-1) - probabilities
+    kept = mx.put_along_axis(mx.zeros(logprobs.shape, mx.bool_), order, before < p - ROUNDING, axis=-1)
+    return mx.where(kept, logprobs, -mx.inf)
+
+
+def keep_min_p(logprobs: mx.array, p: float) -> mx.array:
+    """-inf for tokens less probable than p times the best one, Nguyen et al. 2024."""
+    best = logprobs.max(axis=-1, keepdims=True)
+    return mx.where(logprobs >= best + float(np.log(p)), logprobs, -mx.inf)
+
+
+def block_repeats(logprobs: mx.array, histories: Sequence[Sequence[int]], n: int) -> mx.array:
+    """-inf for each token that would repeat a run of `n` tokens of its row's history; `n` 0 blocks nothing."""
+    banned = [_would_repeat(history, n) for history in histories] if n else []
+    if not any(banned):
+        return logprobs
+    free = np.ones(logprobs.shape, dtype=bool)
+    for row, tokens in zip(free, banned, strict=True):
+        row[list(tokens)] = False
+    return mx.where(mx.array(free), logprobs, -mx.inf)
+
+
+def _would_repeat(history: Sequence[int], n: int) -> set[int]:
+    tail = tuple(history[len(history) - n + 1 :]) if n > 1 else ()
+    starts = range(len(history) - n + 1)
+    return {history[i + n - 1] for i in starts if tuple(history[i : i + n - 1]) == tail}
+
+
+def _check(temp: float, top_p: float, min_p: float, top_k: int) -> None:
+    wanted = {
+        "temp": (temp, temp >= 0, "0 or more"),
+        "top_p": (top_p, 0 < top_p <= 1, "above 0, up to 1"),
+        "min_p": (min_p, 0 <= min_p <= 1, "from 0 to 1"),
+        "top_k": (top_k, top_k >= 0 and int(top_k) == top_k, "a whole number, 0 or more"),
+    }
+    for name, (value, holds, range_) in wanted.items():
+        if not holds:
+            raise UserError(f"{name} = {value}: wanted {range_}.")
