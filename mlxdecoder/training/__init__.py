@@ -1,0 +1,1 @@
+"""Training: batches, loss, optimiser, the trainer, checkpoints."""

@@ -1,0 +1,42 @@
+"""How good a translator is: told the right prefix (teacher-forced), and on its own (exact match)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import mlx.core as mx
+import numpy as np
+
+from mlxdecoder.generate import generate, generating, in_batches
+from mlxdecoder.models import Translator
+from mlxdecoder.training.batches import Example, make_batch, plan_epoch
+from mlxdecoder.training.loss import cross_entropy
+
+
+def teacher_forced(model: Translator, examples: Sequence[Example], tokens: int = 4096) -> tuple[float, float]:
+    """Loss a token (nats, no smoothing) and share of tokens that are right when all before them are given."""
+    loss = right = counted = 0.0
+    with generating(model):
+        for indices in plan_epoch(examples, max(tokens, _longest(examples)), seed=0, epoch=0):
+            batch = make_batch([examples[i] for i in indices], model.config, model.recipe)
+            logits = model(batch.source, batch.inputs, batch.layout)  # [B, T, V]
+            labels, weights = mx.array(batch.labels.reshape(-1)), mx.array(batch.weights.reshape(-1))
+            flat = logits.reshape(-1, logits.shape[-1])
+            loss += cross_entropy(flat, labels, weights).item()
+            right += ((flat.argmax(axis=-1) == labels) * weights).sum().item()
+            counted += float(batch.weights.sum())
+    return loss / max(counted, 1), right / max(counted, 1)
+
+
+def exact_match(model: Translator, examples: Sequence[Example], batch_size: int = 64) -> float:
+    """Share of sources that greedy decoding, on its own, turns into exactly the target."""
+    if not examples:
+        return float("nan")
+    sources = [example.source for example in examples]
+    made = in_batches(sources, lambda batch: generate(model, batch), batch_size)
+    hits = [tuple(one.tokens) == example.target for one, example in zip(made, examples, strict=True)]
+    return float(np.mean(hits))
+
+
+def _longest(examples: Sequence[Example]) -> int:
+    return 8 + max((max(len(example.source), len(example.target)) for example in examples), default=0)

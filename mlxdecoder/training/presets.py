@@ -1,0 +1,35 @@
+"""Sizes that go together: a model, its vocabulary and how it is trained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mlxdecoder.config import ModelConfig
+from mlxdecoder.training.options import TrainingOptions
+
+
+@dataclass(frozen=True)
+class Preset:
+    """`vocab_size` is what the tokenizer is asked for; the model takes what it gets."""
+
+    vocab_size: int
+    model: ModelConfig
+    training: TrainingOptions
+
+
+PRESETS = {
+    # A quarter of a million parameters: the toy grammar in about a minute on two cores.
+    "toy": Preset(
+        400,
+        ModelConfig(d_model=64, n_heads=4, d_ff=256, n_layers=2),
+        TrainingOptions(tokens_per_batch=1024, learning_rate=5e-3, warmup=100, label_smoothing=0.05),
+    ),
+    # One and a half million parameters: short real sentences on a laptop.
+    "small": Preset(
+        2500,
+        ModelConfig(d_model=128, n_heads=4, d_ff=512, n_layers=2, n_encoder_layers=3, dropout=0.1),
+        TrainingOptions(
+            steps=3000, tokens_per_batch=1024, learning_rate=2.5e-3, warmup=300, schedule="inverse_sqrt", average=8
+        ),
+    ),
+}

@@ -1,0 +1,58 @@
+"""The folder of a training run: checkpoints by step, and an index that says which is the newest and which the best."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from mlxdecoder.errors import UserError
+from mlxdecoder.files import write_text
+from mlxdecoder.training.checkpoint import find_checkpoint, read_json
+
+INDEX = "run.json"
+
+
+class RunFolder:
+    """Keeps the newest and the best checkpoint; whenever the process dies, the index names whole ones."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+
+    @classmethod
+    def fresh(cls, path: Path | str) -> RunFolder:
+        """A folder for a new run; raises `UserError` when something is in it."""
+        folder = cls(path)
+        if folder.path.is_file():
+            raise UserError(f"{folder.path}: is a file; a folder for the run is wanted.")
+        if folder.path.is_dir() and any(not _is_leftover(entry) for entry in folder.path.iterdir()):
+            raise UserError(
+                f"{folder.path}: is not empty; choose another folder, or give --resume to go on with its run."
+            )
+        return folder
+
+    def newest(self) -> Path:
+        return find_checkpoint(self.path, "newest")
+
+    def add(self, step: int, write: Callable[[Path], None], best: bool) -> Path:
+        """Let `write` make the checkpoint of a step, and remove those that are no longer the newest or the best."""
+        name = f"step-{step:07d}"
+        if not (self.path / name).exists():
+            write(self.path / name)
+        index = read_json(self.path / INDEX) if (self.path / INDEX).exists() else {}
+        index = {"newest": name, "best": name if best else index.get("best", name)}
+        write_text(self.path / INDEX, json.dumps(index, indent=2) + "\n")
+        self._clean(set(index.values()))
+        return self.path / name
+
+    def _clean(self, kept: set[str]) -> None:
+        for entry in self.path.iterdir():
+            old = entry.name.startswith("step-") and entry.name not in kept
+            if entry.is_dir() and (old or _is_leftover(entry)):
+                shutil.rmtree(entry, ignore_errors=True)
+
+
+def _is_leftover(entry: Path) -> bool:
+    """Whether a save that was killed left this behind."""
+    return entry.name.startswith(".step-") or entry.name.startswith(f".{INDEX}.")

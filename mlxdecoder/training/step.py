@@ -1,0 +1,40 @@
+"""One step of training: loss and gradient of a batch, in two halves at once where that uses two processor cores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mlx.core as mx
+import mlx.nn as nn
+
+from mlxdecoder.backend import gradient_streams
+from mlxdecoder.models import Translator
+from mlxdecoder.training.batches import Batch
+from mlxdecoder.training.loss import cross_entropy
+from mlxdecoder.training.parameters import FlatParameters
+
+
+class GradientStep:
+    """Computes the loss of a translator on batches, and its gradient as one array."""
+
+    def __init__(self, model: Translator, parameters: FlatParameters, smoothing: float) -> None:
+        self._parameters, self._streams = parameters, gradient_streams()
+
+        def loss(batch: Batch) -> mx.array:
+            logits = model(batch.source, batch.inputs, batch.layout)  # [B, T, V]
+            labels, weights = mx.array(batch.labels.reshape(-1)), mx.array(batch.weights.reshape(-1))
+            return cross_entropy(logits.reshape(-1, logits.shape[-1]), labels, weights, smoothing)
+
+        self._loss_and_gradient: Any = nn.value_and_grad(model, loss)
+
+    def __call__(self, batch: Batch) -> tuple[mx.array, mx.array]:
+        """The mean loss a token, and its gradient [P], not yet evaluated."""
+        parts = batch.halves() if len(self._streams) > 1 else [batch]
+        losses, gradients = zip(*(self._part(i, part) for i, part in enumerate(parts)), strict=True)
+        tokens = max(float(batch.weights.sum()), 1.0)
+        return sum(losses[1:], losses[0]) / tokens, sum(gradients[1:], gradients[0]) / tokens
+
+    def _part(self, i: int, part: Batch) -> tuple[mx.array, mx.array]:
+        with mx.stream(self._streams[i]):
+            loss, tree = self._loss_and_gradient(part)
+            return loss, self._parameters.join(tree)

@@ -1,0 +1,110 @@
+"""Text in, text out: sentences through a checkpoint's tokenizer, model and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from mlxdecoder.beam import beam_search
+from mlxdecoder.errors import UserError
+from mlxdecoder.generate import Generation, generate, in_batches
+from mlxdecoder.models import Translator
+from mlxdecoder.sampling import make_sampler
+from mlxdecoder.text.tokenizer import UNKNOWN
+from mlxdecoder.training.checkpoint import Checkpoint, load_checkpoint
+
+PACKAGED = "the packaged toy model"
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How translations are searched: greedy by default; by `beam`, or by drawing at a `temperature` above 0."""
+
+    beam: int = 1
+    n_best: int = 1
+    length_penalty: float = 1.0
+    temperature: float = 0.0
+    top_k: int = 0
+    top_p: float = 1.0
+    min_p: float = 0.0
+    seed: int | None = None
+    max_tokens: int | None = None
+    block_ngrams: int = 0
+    batch_size: int = 32
+
+    def __post_init__(self) -> None:
+        if self.temperature > 0 and self.beam > 1:
+            raise UserError(f"beam = {self.beam}: a beam of 1 is wanted with a temperature above 0.")
+        if self.batch_size < 1:
+            raise UserError(f"batch_size = {self.batch_size}: at least 1 is wanted.")
+
+
+@dataclass(frozen=True)
+class Translation:
+    """One sentence and what became of it; `finish_reason` "length" means that it was stopped at the limit."""
+
+    source: str
+    text: str
+    score: float = 0.0
+    finish_reason: str = "stop"
+    unknown: bool = False
+    alternatives: list[str] = field(default_factory=list)
+
+
+def load(path: Path | str | None = None) -> Checkpoint:
+    """Load a checkpoint or the best one of a training run; without a path, the small trained model that is packaged."""
+    if path is not None:
+        return load_checkpoint(path)
+    packaged = Path(str(files("mlxdecoder.assets") / "model"))
+    if not packaged.is_dir():
+        raise UserError(f"{packaged}: {PACKAGED} is missing; install mlxdecoder again, or name a model.")
+    return load_checkpoint(packaged)
+
+
+def translate(checkpoint: Checkpoint, sentences: Sequence[str], **options: Any) -> list[str]:
+    """Translate sentences, in their order; a blank one stays blank. `options` are the fields of `Decoding`."""
+    return [translation.text for translation in translate_all(checkpoint, sentences, Decoding(**options))]
+
+
+def translate_all(
+    checkpoint: Checkpoint,
+    sentences: Sequence[str],
+    decoding: Decoding = Decoding(),
+    progress: Callable[[int], None] | None = None,
+) -> list[Translation]:
+    """Translate in batches of like length, and tell all. Raises `UserError` for a model of another kind."""
+    model = as_translator(checkpoint)
+    ids = [checkpoint.tokenizer.encode(sentence) for sentence in sentences]
+    full = [i for i, row in enumerate(ids) if row]
+    found = in_batches(
+        [ids[i] for i in full], lambda batch: _search(model, batch, decoding), decoding.batch_size, progress
+    )
+    made = {i: hypotheses for i, hypotheses in zip(full, found, strict=True)}
+    return [
+        _translation(checkpoint, sentence, ids[i], made[i]) if i in made else Translation(sentence, "")
+        for i, sentence in enumerate(sentences)
+    ]
+
+
+def as_translator(checkpoint: Checkpoint) -> Translator:
+    """The model of a checkpoint; raises `UserError` when it is no translator."""
+    if not isinstance(checkpoint.model, Translator):
+        kind = checkpoint.model.config.architecture
+        raise UserError(f"{checkpoint.path}: holds a model of kind {kind!r}; a translator is wanted.")
+    return checkpoint.model
+
+
+def _search(model: Translator, batch: Sequence[Sequence[int]], how: Decoding) -> list[list[Generation]]:
+    limits: dict[str, Any] = {"max_tokens": how.max_tokens, "block_ngrams": how.block_ngrams}
+    if how.beam > 1 or how.n_best > 1:
+        return beam_search(model, batch, beam=how.beam, n_best=how.n_best, length_penalty=how.length_penalty, **limits)
+    sampler = make_sampler(how.temperature, how.top_p, how.min_p, how.top_k, how.seed)
+    return [[one] for one in generate(model, batch, sampler=sampler, **limits)]
+
+
+def _translation(checkpoint: Checkpoint, source: str, ids: list[int], made: list[Generation]) -> Translation:
+    texts = [checkpoint.tokenizer.decode(one.tokens) for one in made]
+    return Translation(source, texts[0], made[0].score, made[0].finish_reason, UNKNOWN in ids, texts[1:])
