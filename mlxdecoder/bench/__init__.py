@@ -1,0 +1,1 @@
+"""Speed as ratios, each measured side by side in one run."""

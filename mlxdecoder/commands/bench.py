@@ -1,0 +1,71 @@
+"""`mlxdecoder bench`: speed on this machine, as ratios measured side by side."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from mlxdecoder.bench import decoding, training
+from mlxdecoder.commands.common import Subparsers, add_command, add_json, print_json, table
+
+Part = tuple[str, list[str], list[list[Any]]]
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    parser = add_command(
+        subparsers,
+        "bench",
+        run,
+        "Measure the speed on this machine: the training step, the cache, long prefixes, tracing. About two minutes.",
+        "mlxdecoder bench --only training",
+    )
+    parser.add_argument("--only", choices=tuple(PARTS), help="measure one thing only")
+    add_json(parser, "print one JSON object a measurement")
+
+
+def run(options: argparse.Namespace) -> None:
+    for name, measure in PARTS.items():
+        if options.only in (None, name):
+            title, header, rows = measure()
+            if options.json:
+                print_json({"bench": name, "rows": [dict(zip(header, row, strict=True)) for row in rows]})
+            else:
+                print(f"{title}\n{table(header, [[_cell(value) for value in row] for row in rows])}\n", flush=True)
+
+
+def _training() -> Part:
+    header = ["model", "ours, ms", "PyTorch, ms", "ours / PyTorch"]
+    try:
+        rows = [[name, 1e3 * ours, 1e3 * theirs, ratio] for name, ours, theirs, ratio in training.measure()]
+    except ImportError:
+        return "Training step: skipped, since torch is not installed (pip install torch).", header, []
+    return "Training step, two cores", header, rows
+
+
+def _cache() -> Part:
+    rows = [[n, 1e3 * cached, 1e3 * bare, ratio] for n, cached, bare, ratio in decoding.cached_and_not()]
+    return (
+        "Greedy decoding with a cache and without",
+        ["tokens", "cached, ms", "uncached, ms", "cached / uncached"],
+        rows,
+    )
+
+
+def _prefix() -> Part:
+    times = decoding.by_prefix()
+    rows = [[length, 1e3 * seconds, seconds / times[0][1]] for length, seconds in times]
+    return "Time of one cached token behind a prefix", ["prefix", "ms a token", "against the shortest"], rows
+
+
+def _tracing() -> Part:
+    watched, bare, ratio = decoding.tracing()
+    header = ["tokens", "watched, ms", "unwatched, ms", "watched / unwatched"]
+    return "Recording the weights of every head", header, [[32, 1e3 * watched, 1e3 * bare, ratio]]
+
+
+PARTS: dict[str, Callable[[], Part]] = {"training": _training, "cache": _cache, "prefix": _prefix, "tracing": _tracing}
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.2f}" if isinstance(value, float) else str(value)

@@ -1,0 +1,49 @@
+"""What several commands share: their look, the model that they use, their way of printing."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from typing import Any
+
+Subparsers = Any  # argparse keeps the type of what add_subparsers gives to itself
+
+
+def add_command(
+    subparsers: Subparsers, name: str, run: Callable[[argparse.Namespace], int | None], help: str, example: str
+) -> argparse.ArgumentParser:
+    """A parser for one command, with an example in its help."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        name,
+        help=help,
+        description=help,
+        epilog=f"example: {example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--model", metavar="DIR", help="a checkpoint or training run (default: the packaged toy model)")
+
+
+def add_json(parser: argparse.ArgumentParser, what: str = "print JSON for programs") -> None:
+    parser.add_argument("--json", action="store_true", help=what)
+
+
+def print_json(value: object) -> None:
+    """One line of JSON, at once, so that a reader at the other end of a pipe can follow."""
+    print(json.dumps(value, ensure_ascii=False), flush=True)
+
+
+def table(header: list[str], rows: list[list[str]]) -> str:
+    """Rows under their header, columns aligned: the first to the left, the others to the right."""
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+
+    def line(row: list[str]) -> str:
+        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        return "  ".join(cells).rstrip()
+
+    return "\n".join([line(header), line(["-" * width for width in widths]), *map(line, rows)])

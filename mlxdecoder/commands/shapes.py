@@ -1,0 +1,67 @@
+"""`mlxdecoder shapes`: one batch on its way through a model, shape by shape."""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+from mlxdecoder.commands.common import Subparsers, add_command, add_json, add_model, print_json, table
+from mlxdecoder.errors import UserError
+from mlxdecoder.models import Encoder, LanguageModel, Translator
+from mlxdecoder.trace import shapes
+from mlxdecoder.translate import load
+
+AXES = {
+    "embedded": "B T d",
+    "query": "B H T dh",
+    "key": "B Hkv S dh",
+    "value": "B Hkv S dh",
+    "scores": "B H T S",
+    "scaled": "B H T S",
+    "masked": "B H T S",
+    "weights": "B H T S",
+    "context": "B H T dh",
+    "hidden": "B T d_ff",
+    "output": "B T d",
+    "logits": "B T V",
+}
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    parser = add_command(
+        subparsers,
+        "shapes",
+        run,
+        "Print the shape of every tensor between the tokens and the logits of a model.",
+        "mlxdecoder shapes --source-length 6 --target-length 4",
+    )
+    add_model(parser)
+    parser.add_argument("--batch", type=int, default=1, help="rows in the batch, B (default: 1)")
+    parser.add_argument("--source-length", type=int, default=6, help="source tokens, S (default: 6)")
+    parser.add_argument("--target-length", type=int, default=4, help="target tokens, T (default: 4)")
+    add_json(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    for name in ("batch", "source_length", "target_length"):
+        if getattr(options, name) < 1:
+            raise UserError(f"--{name.replace('_', '-')} {getattr(options, name)}: at least 1 is wanted.")
+    model = load(options.model).model
+    seen = shapes(model, *_inputs(model, options))
+    if options.json:
+        print_json([{"name": name, "shape": list(shape)} for name, shape in seen])
+        return
+    rows = [[name, AXES[name.rpartition(".")[2]], " x ".join(map(str, shape))] for name, shape in seen]
+    print(table(["tensor", "axes", "shape"], rows))
+
+
+def _inputs(model: Encoder | LanguageModel | Translator, options: argparse.Namespace) -> list[np.ndarray]:
+    source = np.zeros((options.batch, options.source_length), np.int32)
+    target = np.zeros((options.batch, options.target_length), np.int32)
+    if isinstance(model, Translator):
+        return [source, target]
+    config = model.config
+    if config.n_patches and config.image_size:
+        return [np.zeros((options.batch, config.image_size, config.image_size, config.image_channels), np.float32)]
+    return [target]

@@ -1,0 +1,100 @@
+"""`mlxdecoder translate`: sentences from the command line, a file or stdin, a line each."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from mlxdecoder.commands.common import Subparsers, add_command, add_json, add_model, print_json
+from mlxdecoder.text.corpus import read_lines
+from mlxdecoder.training.checkpoint import Checkpoint
+from mlxdecoder.translate import Decoding, Translation, load, translate_all
+
+LINES_AT_ONCE = 1024
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    parser = add_command(
+        subparsers,
+        "translate",
+        run,
+        "Translate sentences, one a line, from the arguments or from stdin.",
+        'echo "The black cat sleeps." | mlxdecoder translate --beam 4',
+    )
+    parser.add_argument("text", nargs="*", help="sentences; without any, lines are read from stdin")
+    add_model(parser)
+    parser.add_argument("--beam", type=int, default=1, help="hypotheses to keep (default: 1, greedy)")
+    parser.add_argument("--n-best", type=int, default=1, help="translations to show of each sentence, up to --beam")
+    parser.add_argument(
+        "--length-penalty", type=float, default=1.0, help="power of the length in the score (default: 1)"
+    )
+    parser.add_argument("--temp", type=float, default=0.0, help="draw at this temperature instead (default: 0)")
+    parser.add_argument("--top-k", type=int, default=0, help="draw from the k best tokens")
+    parser.add_argument("--top-p", type=float, default=1.0, help="draw from the best tokens that hold this mass")
+    parser.add_argument("--min-p", type=float, default=0.0, help="draw from tokens with this share of the best one's")
+    parser.add_argument("--seed", type=int, help="makes the same draws again")
+    parser.add_argument("--max-tokens", type=int, help="limit a sentence (default: twice its source and 16)")
+    parser.add_argument("--block-ngrams", type=int, default=0, metavar="N", help="repeat no run of N tokens")
+    parser.add_argument("--batch-size", type=int, default=32, help="sentences at once (default: 32)")
+    add_json(parser, "print a JSON object a line: source, translation, score, finish_reason, alternatives")
+
+
+def run(options: argparse.Namespace) -> None:
+    how = Decoding(
+        beam=options.beam,
+        n_best=options.n_best,
+        length_penalty=options.length_penalty,
+        temperature=options.temp,
+        top_k=options.top_k,
+        top_p=options.top_p,
+        min_p=options.min_p,
+        seed=options.seed,
+        max_tokens=options.max_tokens,
+        block_ngrams=options.block_ngrams,
+        batch_size=options.batch_size,
+    )
+    checkpoint = load(options.model)
+    for chunk in _chunks(options.text or _stdin()):
+        _print(checkpoint, chunk, how, options.json)
+
+
+def _stdin() -> Iterator[str]:
+    if sys.stdin.isatty():
+        print("Type a sentence and press return; Ctrl-D ends.", file=sys.stderr)
+    return read_lines(sys.stdin.buffer)
+
+
+def _chunks(lines: Iterable[str]) -> Iterator[list[str]]:
+    """Many lines at once from a file or a pipe, one by one from a person."""
+    size = 1 if sys.stdin is not None and sys.stdin.isatty() else LINES_AT_ONCE
+    lines = iter(lines)
+    while chunk := list(islice(lines, size)):
+        yield chunk
+
+
+def _print(checkpoint: Checkpoint, lines: list[str], how: Decoding, as_json: bool) -> None:
+    for translation in translate_all(checkpoint, lines, how):
+        _warn(translation)
+        if as_json:
+            print_json(_as_dict(translation))
+        else:
+            print("\n".join([translation.text, *translation.alternatives]), flush=True)
+
+
+def _warn(translation: Translation) -> None:
+    if translation.unknown:
+        print(f"mlxdecoder: unknown characters in {translation.source!r}", file=sys.stderr)
+    if translation.finish_reason == "length":
+        print(f"mlxdecoder: stopped at the limit of tokens: {translation.source!r}", file=sys.stderr)
+
+
+def _as_dict(translation: Translation) -> dict[str, object]:
+    return {
+        "source": translation.source,
+        "translation": translation.text,
+        "score": round(translation.score, 6),
+        "finish_reason": translation.finish_reason,
+        "alternatives": translation.alternatives,
+    }
