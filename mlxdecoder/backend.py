@@ -40,3 +40,10 @@ def _masked_softmax_vjp(scores: mx.array, cotangent: mx.array, weights: mx.array
 def gradient_streams() -> list[mx.Stream]:
     """The streams that share the gradient of a batch: two on a processor, whose operations run on one core each."""
     return [mx.default_stream(mx.default_device())] if ON_METAL else [mx.new_stream(mx.cpu), mx.new_stream(mx.cpu)]
+
+
+def random_bytes(shape: tuple[int, ...]) -> mx.array:
+    """Bytes of that shape, drawn by `mx.random`: eight from each key, where a float would use up half of one."""
+    count = math.prod(shape)
+    key = mx.random.randint(0, 2**31 - 1, (2,)).astype(mx.uint32)
+    return mx.view(mx.random.split(key, -(-count // 8)), mx.uint8).reshape(-1)[:count].reshape(shape)

@@ -59,14 +59,11 @@ class Block(nn.Module):
         def attend(x: mx.array) -> mx.array:
             return self.attention(x, sight, recipe, cache, within(watch, "self"))
 
-        x = self._branch(x, self.attention_norm, attend)
+        x = tell(watch, "attended", self._branch(x, self.attention_norm, attend))
         if crossing is not None:
             cross = partial(self._cross, crossing, recipe, cross_cache, within(watch, "cross"))
-            x = self._branch(x, self.cross_norm, cross)
-        x = self._branch(x, self.mlp_norm, lambda x: self.mlp(x, within(watch, "mlp")))
-        if watch:
-            watch("output", x)
-        return x
+            x = tell(watch, "crossed", self._branch(x, self.cross_norm, cross))
+        return tell(watch, "output", self._branch(x, self.mlp_norm, lambda x: self.mlp(x, within(watch, "mlp"))))
 
     def _branch(self, x: mx.array, norm: nn.Module, branch: Callable[[mx.array], mx.array]) -> mx.array:
         if self.pre_norm:
@@ -81,6 +78,13 @@ class Block(nn.Module):
 
         key, value = cache.fetch(crossing.source, project, recipe.keeps_cross_cache) if cache else project()
         return self.cross_attention.over(x, key, value, crossing.sight, recipe, watch)
+
+
+def tell(watch: Watch | None, name: str, x: mx.array) -> mx.array:
+    """Show x to the watcher, if there is one, and pass it on."""
+    if watch:
+        watch(name, x)
+    return x
 
 
 def within(watch: Watch | None, name: str) -> Watch | None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import mlx.core as mx
 import mlx.nn as nn
 
+from mlxdecoder.backend import random_bytes
 from mlxdecoder.config import ModelConfig
 
 Watch = Callable[[str, mx.array], None]
@@ -28,7 +29,7 @@ class Linear(nn.Module):
 
 
 class Dropout(nn.Module):
-    """Zero a share `rate` of the elements while training, and scale up the rest."""
+    """Zero a share `rate` of the elements while training, and scale up the rest; the share is rounded to 1/256."""
 
     def __init__(self, rate: float) -> None:
         super().__init__()
@@ -37,8 +38,8 @@ class Dropout(nn.Module):
     def __call__(self, x: mx.array) -> mx.array:
         if not self.training or self.rate == 0:
             return x
-        keep = 1 - self.rate
-        return x * (mx.random.bernoulli(keep, x.shape) * mx.array(1 / keep, x.dtype))
+        kept = max(256 - round(256 * self.rate), 1)  # of 256
+        return x * ((random_bytes(x.shape) < kept) * mx.array(256 / kept, x.dtype))
 
 
 def make_norm(config: ModelConfig) -> nn.Module:
@@ -84,10 +85,29 @@ def make_mlp(config: ModelConfig) -> nn.Module:
     return GatedMLP(config) if config.activation in ("swiglu", "geglu") else MLP(config)
 
 
+def relu(x: mx.array) -> mx.array:
+    return mx.maximum(x, 0)
+
+
+def gelu(x: mx.array) -> mx.array:
+    """x times a normal distribution's share below x, Hendrycks and Gimpel 2016, https://arxiv.org/abs/1606.08415."""
+    return 0.5 * x * (1 + mx.erf(x * math.sqrt(0.5)))
+
+
+def gelu_tanh(x: mx.array) -> mx.array:
+    """The approximation of `gelu` that GPT-2 uses."""
+    return 0.5 * x * (1 + mx.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
+
+
+def silu(x: mx.array) -> mx.array:
+    return x * mx.sigmoid(x)
+
+
+# MLX's own are compiled when first called, which on Linux takes a C++ compiler and seconds.
 ACTIVATIONS: dict[str, Callable[[mx.array], mx.array]] = {
-    "relu": nn.relu,
-    "gelu": nn.gelu,
-    "gelu_tanh": nn.gelu_approx,
-    "swiglu": nn.silu,
-    "geglu": nn.gelu,
+    "relu": relu,
+    "gelu": gelu,
+    "gelu_tanh": gelu_tanh,
+    "swiglu": silu,
+    "geglu": gelu,
 }

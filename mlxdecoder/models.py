@@ -12,7 +12,7 @@ import mlx.nn as nn
 import numpy as np
 
 from mlxdecoder.attention import Sight, draw
-from mlxdecoder.blocks import Block, Crossing, within
+from mlxdecoder.blocks import Block, Crossing, tell, within
 from mlxdecoder.cache import CrossAttentionCache, KVCache, RotatingKVCache, SelfAttentionCache, TranslatorCache
 from mlxdecoder.config import Architecture, ModelConfig
 from mlxdecoder.errors import UserError
@@ -58,7 +58,7 @@ class Stack(nn.Module):
         if watch:
             watch("key_slots", mx.array(keys))
         x = self.dropout(self.positions.embed(x, positions))
-        _tell(watch, "embedded", x)
+        tell(watch, "embedded", x)
         for i, block in enumerate(self.blocks):
             x = block(
                 x,
@@ -172,7 +172,7 @@ class LanguageModel(_Model):
             caches=cache,
             watch=within(watch, "decoder"),
         )
-        return _tell(watch, "logits", score(self, states))
+        return tell(watch, "logits", score(self, states))
 
     def make_cache(self, max_kv_size: int | None = None) -> list[SelfAttentionCache]:
         return [make_self_cache(self.config, max_kv_size) for _ in range(self.config.n_layers)]
@@ -238,7 +238,7 @@ class Translator(_Model):
             caches=cache,
             watch=within(watch, "decoder"),
         )
-        return _tell(watch, "logits", score(self, states))
+        return tell(watch, "logits", score(self, states))
 
     def make_cache(self, max_kv_size: int | None = None) -> list[TranslatorCache]:
         layers = range(self.config.n_layers)
@@ -309,9 +309,3 @@ def check_ids(name: str, ids: Ids, n_ids: int, batch: int | None = None) -> mx.a
         wrong = found.min() if found.min() < 0 else found.max()
         raise UserError(f"{name}: id {wrong} found, ids from 0 to {n_ids - 1} wanted (the vocabulary has {n_ids}).")
     return mx.array(found.astype(np.int32))
-
-
-def _tell(watch: Watch | None, name: str, x: mx.array) -> mx.array:
-    if watch:
-        watch(name, x)
-    return x

@@ -71,7 +71,7 @@ def apply_mask(scores: mx.array, allowed: mx.array) -> mx.array:
 
 def normalise(masked: mx.array, allowed: mx.array | None) -> mx.array:
     """Softmax over the keys, the last axis; rows that see nothing give zeros."""
-    return masked_softmax(masked)
+    return mx.softmax(masked, axis=-1) if allowed is None else masked_softmax(masked)
 
 
 def encoder_mask(layout: Layout) -> Mask:

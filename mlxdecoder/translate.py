@@ -13,7 +13,6 @@ from mlxdecoder.errors import UserError
 from mlxdecoder.generate import Generation, generate, in_batches
 from mlxdecoder.models import Translator
 from mlxdecoder.sampling import make_sampler
-from mlxdecoder.text.tokenizer import UNKNOWN
 from mlxdecoder.training.checkpoint import Checkpoint, load_checkpoint
 
 PACKAGED = "the packaged toy model"
@@ -44,7 +43,10 @@ class Decoding:
 
 @dataclass(frozen=True)
 class Translation:
-    """One sentence and what became of it; `finish_reason` "length" means that it was stopped at the limit."""
+    """One sentence and what became of it; `finish_reason` "length" means that it was stopped at the limit.
+
+    `unknown` says that the source has characters that the vocabulary does not have.
+    """
 
     source: str
     text: str
@@ -99,7 +101,7 @@ def as_translator(checkpoint: Checkpoint) -> Translator:
 
 def _search(model: Translator, batch: Sequence[Sequence[int]], how: Decoding) -> list[list[Generation]]:
     limits: dict[str, Any] = {"max_tokens": how.max_tokens, "block_ngrams": how.block_ngrams}
-    if how.beam > 1 or how.n_best > 1:
+    if how.beam != 1 or how.n_best != 1:
         return beam_search(model, batch, beam=how.beam, n_best=how.n_best, length_penalty=how.length_penalty, **limits)
     sampler = make_sampler(how.temperature, how.top_p, how.min_p, how.top_k, how.seed)
     return [[one] for one in generate(model, batch, sampler=sampler, **limits)]
@@ -107,4 +109,6 @@ def _search(model: Translator, batch: Sequence[Sequence[int]], how: Decoding) ->
 
 def _translation(checkpoint: Checkpoint, source: str, ids: list[int], made: list[Generation]) -> Translation:
     texts = [checkpoint.tokenizer.decode(one.tokens) for one in made]
-    return Translation(source, texts[0], made[0].score, made[0].finish_reason, UNKNOWN in ids, texts[1:])
+    return Translation(
+        source, texts[0], made[0].score, made[0].finish_reason, checkpoint.tokenizer.spells_out(ids), texts[1:]
+    )

@@ -13,6 +13,7 @@ from mlxdecoder.trace import shapes
 from mlxdecoder.translate import load
 
 AXES = {
+    "key_slots": "S",
     "embedded": "B T d",
     "query": "B H T dh",
     "key": "B Hkv S dh",
@@ -22,6 +23,8 @@ AXES = {
     "masked": "B H T S",
     "weights": "B H T S",
     "context": "B H T dh",
+    "attended": "B T d",
+    "crossed": "B T d",
     "hidden": "B T d_ff",
     "output": "B T d",
     "logits": "B T V",

@@ -87,8 +87,8 @@ def _started(options: argparse.Namespace, text: Text, preset: Preset, say: Any) 
     folder = RunFolder.fresh(options.out)
     prepared = prepare(text.train, text.validation, preset.vocab_size, progress=_to_stderr)
     model = fresh_model(preset.model, prepared.tokenizer, preset.training.seed)
-    observer = ConsoleObserver(preset.training.steps, as_json=options.json)
     say(_sizes(prepared))
+    observer = ConsoleObserver(preset.training.steps, as_json=options.json)
     return _trainer(model, prepared, preset.training, folder, observer), observer
 
 

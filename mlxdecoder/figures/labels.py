@@ -154,8 +154,9 @@ class Ticks:
     @classmethod
     def of(cls, tokens: Sequence[str], cell: float, size: float) -> Ticks:
         """Name as many `tokens` as fit when a cell is `cell` inches; smaller or, if need be, some only, numbered."""
-        size = min(size, max(cell * POINTS_PER_INCH / SPACING, SMALLEST))
-        needed = SPACING * size / POINTS_PER_INCH / cell
+        fitting = cell * POINTS_PER_INCH / SPACING
+        size = min(size, fitting) if fitting >= SMALLEST else size
+        needed = size / fitting
         step = next((step for step in (1, 2, 5, 10, 20, 50, 100, 200, 500) if step >= needed), int(needed) + 1)
         positions = list(range(0, len(tokens), step))
         texts = [elided(tokens[position]) for position in positions]

@@ -15,7 +15,7 @@ from mlxdecoder.figures.panel import ALARM, INK, PIXELS_PER_INCH, QUIET, Cell, P
 
 GRID, LARGE = 10.8, 7.0  # the longest side that all panels may fill together, and that one alone may fill
 LARGEST_CELL, LARGEST_CELL_ALONE = 0.42, 0.56
-NARROWEST, LOWEST, NARROWEST_SHEET = 1.0, 0.4, 5.0
+NARROWEST, LOWEST, NARROWEST_SHEET = 1.2, 0.4, 5.0
 EVERYWHERE = 4  # up to so many panels, each has its own tokens
 NUMBERS = "0 stands for exactly zero, 0.00 for less than 0.005."
 POOLED = "Cells are smaller than pixels: each pixel shows the largest value of its cells."
@@ -68,7 +68,8 @@ class Sheet:
     def _size_panels(self, n_queries: int, n_keys: int) -> None:
         alone = len(self.every) == 1
         room, largest = (LARGE, LARGEST_CELL_ALONE) if alone else (GRID, LARGEST_CELL)
-        side = min(largest, (room / self.columns - 0.2) / n_keys, (room / self.rows - 0.2) / n_queries)
+        across, down = (max(room / count - 0.2, NARROWEST) for count in (self.columns, self.rows))
+        side = min(largest, across / n_keys, down / n_queries)
         self.width, self.height = max(side * n_keys, NARROWEST), max(side * n_queries, LOWEST)
         self.cell = Cell(self.width / n_keys, self.height / n_queries)
 
@@ -132,7 +133,7 @@ class Sheet:
         for row in self.queries.positions:
             wrong = row in panel.wrong_sums
             text = f"{panel.sums[row]:{'.3g' if wrong else '.2f'}}"
-            look = style(text, 8, bold=wrong)
+            look = style(text, self.queries.size, bold=wrong)
             axes.text(left, row, text, va="center_baseline", color=ALARM if wrong else QUIET, **look)
 
     def _draw_bar(self, number: int, scale: Scale) -> None:

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 import mlx.core as mx
 import numpy as np
 
-from mlxdecoder.attention import Sight, attention
+from mlxdecoder.attention import attention
 from mlxdecoder.layers import Watch
 from mlxdecoder.lesson.pytorch import Figures, head_weights, lesson_block, lesson_translator, pytorch_figures
 from mlxdecoder.lesson.report import Cell, Check, Grids, LessonReport, Section, Table, largest_difference
-from mlxdecoder.lesson.translator import DecoderBlock, autoregressive_decode, see
+from mlxdecoder.lesson.translator import autoregressive_decode
 from mlxdecoder.masks import Causal, Full, Mask, build_causal_mask
 from mlxdecoder.recipe import RIGHT, Recipe
 
@@ -77,18 +77,9 @@ def _block(figures: Figures) -> Arrays:
     block, x, z = lesson_block(figures), mx.array(figures["block.x"]), mx.array(figures["block.z"])
     stages: dict[str, mx.array] = {}
     block(x, z, build_causal_mask(x.shape[1]), stages.__setitem__)
-    x1, x2 = _between(block, x, z)
-    kept = {"x1": x1, "x2": x2, "x3": stages["output"]}
+    kept = {"x1": stages["attended"], "x2": stages["crossed"], "x3": stages["output"]}
     kept |= {"self_weights": stages["self.weights"], "cross_weights": stages["cross.weights"]}
     return {f"block.{name}": np.array(array) for name, array in kept.items()}
-
-
-def _between(block: DecoderBlock, x: mx.array, z: mx.array) -> tuple[mx.array, mx.array]:
-    """The states behind the first and the second sum of a block, from its parts."""
-    x1 = block.attention_norm(x + block.attention(x, see(build_causal_mask(x.shape[1]), x.shape[1]), RIGHT))
-    key, value = block.cross_attention.keys_and_values(z, RIGHT)
-    x2 = block.cross_norm(x1 + block.cross_attention.over(x1, key, value, Sight(), RIGHT))
-    return x1, x2
 
 
 def _decoding(figures: Figures) -> Arrays:

@@ -25,6 +25,8 @@ PAD, UNKNOWN, BEGIN, END = 0, 1, 2, 3
 # noncharacter (which no proper text holds) as the escape sign, so that text which holds them survives.
 _ESCAPES = (("\ufdd0", "\ufdd00"), ("\u2581", "\ufdd01"), ("\u2585", "\ufdd02"))
 
+_LARGEST_VOCABULARY = 1_000_000  # SentencePiece runs for ever when asked for 10**9, and no model here wants so many
+
 # Any other normalisation, a lost space or a missing byte piece spoils this text.
 _PROBE = "x  \u202f\ufb01 \u2581\U0001f600"
 
@@ -57,8 +59,10 @@ class Tokenizer:
         A small text supports fewer pieces than asked for: see `vocab_size` of the result. Characters that make up the
         rarest 0.05 % of the text are left to the bytes. `progress` gets a line of text now and then, at least once a
         second; what it raises stops the training. Raises UserError for text without a character, for lone surrogates,
-        and when the special ids, the bytes and the alphabet alone are more than `vocab_size`.
+        and when `vocab_size` is over a million or less than the special ids, the bytes and the alphabet take.
         """
+        if vocab_size > _LARGEST_VOCABULARY:
+            raise UserError(f"vocab_size: found {vocab_size:,}, wanted at most {_LARGEST_VOCABULARY:,}")
         report = progress or (lambda message: None)
         texts = [text for line in lines if (text := _prepare(line))]
         if not texts:
@@ -104,14 +108,6 @@ class Tokenizer:
         """Write the vocabulary to `path`, whole or not at all; SentencePiece's own tools can read it."""
         write_bytes(path, self.model)
 
-    def require_fingerprint(self, wanted: str, owner: str) -> None:
-        """Raise UserError, with both fingerprints, unless `owner` (a model, say) was made with this tokenizer."""
-        if self.fingerprint != wanted:
-            raise UserError(
-                f"tokenizer: its fingerprint is {self.fingerprint}, but {owner} was made with {wanted}; "
-                "take the tokenizer that was saved with it"
-            )
-
     def encode(self, text: str) -> list[int]:
         """Give the ids of `text` after NFC and without outer white space; no begin and no end id among them.
 
@@ -135,6 +131,10 @@ class Tokenizer:
         Raises UserError for an id outside the vocabulary.
         """
         return [_label(self._processor.id_to_piece(index)) for index in self._checked(ids)]
+
+    def spells_out(self, ids: Iterable[int]) -> bool:
+        """Whether some of `ids` [T] are unknown, or bytes of a character that the vocabulary does not have."""
+        return any(index == UNKNOWN or self._processor.is_byte(index) for index in self._checked(ids))
 
     def _checked(self, ids: Iterable[int]) -> list[int]:
         indices = [operator.index(index) for index in ids]

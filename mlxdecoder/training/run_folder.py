@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from uuid import uuid4
 
 from mlxdecoder.errors import UserError
 from mlxdecoder.files import write_text
@@ -38,9 +39,10 @@ class RunFolder:
     def add(self, step: int, write: Callable[[Path], None], best: bool) -> Path:
         """Let `write` make the checkpoint of a step, and remove those that are no longer the newest or the best."""
         name = f"step-{step:07d}"
-        if not (self.path / name).exists():
-            write(self.path / name)
         index = read_json(self.path / INDEX) if (self.path / INDEX).exists() else {}
+        if name not in index.values():
+            _discard(self.path / name)
+            write(self.path / name)
         index = {"newest": name, "best": name if best else index.get("best", name)}
         write_text(self.path / INDEX, json.dumps(index, indent=2) + "\n")
         self._clean(set(index.values()))
@@ -49,8 +51,17 @@ class RunFolder:
     def _clean(self, kept: set[str]) -> None:
         for entry in self.path.iterdir():
             old = entry.name.startswith("step-") and entry.name not in kept
-            if entry.is_dir() and (old or _is_leftover(entry)):
-                shutil.rmtree(entry, ignore_errors=True)
+            if old or _is_leftover(entry):
+                _discard(entry)
+
+
+def _discard(entry: Path) -> None:
+    """Remove an entry; the name of a folder is taken away first, so that no folder by that name is ever half there."""
+    if entry.is_file():
+        entry.unlink()
+    elif entry.exists():
+        hidden = entry.rename(entry.with_name(f".step-{uuid4().hex}"))
+        shutil.rmtree(hidden, ignore_errors=True)
 
 
 def _is_leftover(entry: Path) -> bool:
