@@ -66,11 +66,17 @@ def attention(
     do not fit.
     """
     _check_operands(query, key, value)
-    T, S = query.shape[2], key.shape[2]
+    B, H, T, _ = query.shape
+    S = key.shape[2]
+    if S == 0:
+        return mx.zeros((B, H, T, value.shape[-1]), value.dtype)
     if isinstance(mask, Mask):
-        sight = draw(mask, np.arange(S - T, S), np.arange(S))
+        if mask.batch not in (None, 1, B):
+            raise UserError(f"mask: made for {mask.batch} rows, but the batch has {B}.")
+        first = mask.first_query(T, S)
+        sight = draw(mask, np.arange(first, first + T), np.arange(S))
     else:
-        sight = Sight() if mask is None else _sight_of_array(mask, (query.shape[0], query.shape[1], T, S))
+        sight = Sight() if mask is None else _sight_of_array(mask, (B, H, T, S))
     return attend(query, key, value, sight, recipe, watch)
 
 
@@ -161,8 +167,8 @@ def _weights(query: mx.array, key: mx.array, sight: Sight, recipe: Recipe, watch
 def _fused(query: mx.array, key: mx.array, value: mx.array, sight: Sight) -> mx.array:
     mask = sight.allowed
     if sight.bias is not None:
-        mask = sight.bias if mask is None else mx.where(mask, sight.bias, -mx.inf)
-        mask = mask.astype(query.dtype)
+        bias = mx.maximum(sight.bias, mx.finfo(query.dtype).min)  # or a half type would make -inf of it
+        mask = (bias if mask is None else mx.where(mask, bias, -mx.inf)).astype(query.dtype)
     scale = query.shape[-1] ** -0.5
     return mx.fast.scaled_dot_product_attention(query, key, value, scale=scale, mask=mask)
 

@@ -141,5 +141,5 @@ def _check(beam: int, n_best: int, length_penalty: float) -> None:
         raise UserError(f"beam = {beam}: at least 1 is wanted.")
     if not 1 <= n_best <= beam:
         raise UserError(f"n_best = {n_best}: wanted from 1 to beam = {beam}.")
-    if length_penalty < 0:
-        raise UserError(f"length_penalty = {length_penalty}: wanted 0 or more.")
+    if not 0 <= length_penalty < math.inf:
+        raise UserError(f"length_penalty = {length_penalty}: wanted 0 or more, and finite.")

@@ -13,6 +13,8 @@ import platform
 import shutil
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 # The names that Fedora gives to the builds with threads, then the name that everybody has.
 _LIBRARIES = ("libopenblasp.so.0", "libopenblaso.so.0", "libopenblas.so.0")
@@ -66,8 +68,20 @@ def warn_when_slow() -> None:
         warnings.warn(hint, RuntimeWarning, stacklevel=3)
 
 
-def set_threads(count: int) -> None:
-    """Let one matrix product use `count` threads; without a library that `prepare` loaded, nothing happens."""
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let each matrix product use one thread; afterwards as many as there are cores.
+
+    For those who compute on several streams at once. Without a library that `prepare` loaded, nothing happens.
+    """
+    _set_threads(1)
+    try:
+        yield
+    finally:
+        _set_threads(os.cpu_count() or 1)
+
+
+def _set_threads(count: int) -> None:
     for name in _THREAD_SETTERS:
         if hasattr(_library, name):
             getattr(_library, name)(count)

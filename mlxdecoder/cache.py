@@ -32,6 +32,11 @@ class _Cache:
         """Bytes of memory held, room not yet used included."""
         return 0 if self.keys is None or self.values is None else self.keys.nbytes + self.values.nbytes
 
+    @property
+    def batch(self) -> int | None:
+        """How many rows are held; None while nothing is."""
+        return None if self.keys is None else self.keys.shape[0]
+
     def reorder(self, rows: Sequence[int]) -> None:
         """Make the batch of these rows, in this order; a row may be taken more than once, or dropped."""
         if self.keys is not None and self.values is not None:
@@ -90,7 +95,7 @@ class KVCache(_Cache):
 
     def trim(self, n: int) -> int:
         """Forget the last `n` tokens; gives how many there were to forget."""
-        n = min(self.offset, n)
+        n = min(self.offset, max(n, 0))
         self.offset -= n
         return n
 
@@ -163,7 +168,7 @@ class RotatingKVCache(_Cache):
 
     def trim(self, n: int) -> int:
         """Forget the last `n` tokens while that is possible; gives how many were forgotten."""
-        n = min(self.offset, n) if self.is_trimmable() else 0
+        n = min(self.offset, max(n, 0)) if self.is_trimmable() else 0
         if n and self.keys is not None and self.values is not None:
             self.offset -= n
             self.keys, self.values = self.keys[..., : self.offset, :], self.values[..., : self.offset, :]
@@ -225,6 +230,10 @@ class TranslatorCache:
 
     def trim(self, n: int) -> int:
         return self.own.trim(n)
+
+    @property
+    def batch(self) -> int | None:
+        return self.own.batch
 
     def reorder(self, rows: Sequence[int]) -> None:
         self.own.reorder(rows)

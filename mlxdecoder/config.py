@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args, get_type_hints
 
@@ -23,7 +24,8 @@ class ModelConfig:
 
     Widths are numbers of features, lengths are numbers of tokens. `None` stands for what follows from the other fields:
     `n_kv_heads` = `n_heads`, `head_width` = `d_model / n_heads`, `n_encoder_layers` = `n_layers`,
-    `source_vocab` = `target_vocab`. Each wrong value raises `UserError` that names the field.
+    `source_vocab` = `target_vocab`. `window` limits the self-attention of a decoder, or of an encoder alone.
+    Each wrong value raises `UserError` that names the field.
     """
 
     architecture: Architecture = "translator"
@@ -123,19 +125,20 @@ class ModelConfig:
             elif hint is bool:
                 _require(isinstance(value, bool), field.name, value, "true or false")
             elif hint is float:
-                _require(_is_number(value), field.name, value, "a number")
+                _require(_is_number(value), field.name, value, "a finite number")
             else:
                 optional = type(None) in choices and value is None
                 _require(optional or _is_whole(value), field.name, value, "a whole number")
 
     def _check_sizes(self) -> None:
-        for name in ("target_vocab", "d_model", "n_heads", "d_ff", "max_length", "image_channels"):
+        for name in ("target_vocab", "d_model", "n_heads", "d_ff", "n_layers", "max_length", "image_channels"):
             _require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
         for name in ("source_vocab", "n_kv_heads", "head_width", "window", "image_size", "patch_size"):
             value = getattr(self, name)
             _require(value is None or value >= 1, name, value, "at least 1, or null")
-        for name in ("n_layers", "encoder_layers", "n_classes", "pad_id", "begin_id", "end_id"):
+        for name in ("n_classes", "pad_id", "begin_id", "end_id"):
             _require(getattr(self, name) >= 0, name, getattr(self, name), "at least 0")
+        _require(self.encoder_layers >= 0, "n_encoder_layers", self.n_encoder_layers, "at least 0, or null")
         for name in ("dropout", "attention_dropout"):
             _require(0 <= getattr(self, name) < 1, name, getattr(self, name), "at least 0 and below 1")
         _require(self.norm_epsilon > 0, "norm_epsilon", self.norm_epsilon, "above 0")
@@ -165,8 +168,11 @@ class ModelConfig:
         if self.image_size and self.patch_size:
             wanted = f"a divisor of image_size = {self.image_size}, for an encoder"
             _require(encoder and self.image_size % self.patch_size == 0, "patch_size", self.patch_size, wanted)
-        same_ids = not self.tied or self.n_source_ids == self.target_vocab
+        same_ids = self.architecture != "translator" or not self.tied or self.n_source_ids == self.target_vocab
         _require(same_ids, "source_vocab", self.source_vocab, "equal to target_vocab when tied is true")
+        for name in ("pad_id", "begin_id", "end_id"):
+            known = encoder or getattr(self, name) < self.target_vocab
+            _require(known, name, getattr(self, name), f"below target_vocab = {self.target_vocab}")
 
 
 def _require(holds: bool, name: str, found: object, wanted: str) -> None:
@@ -179,4 +185,4 @@ def _is_whole(value: object) -> bool:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

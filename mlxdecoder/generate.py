@@ -68,6 +68,8 @@ class Decoding:
         self._fed = mx.zeros((len(inputs), 0), mx.int32)
         self._memory: Memory | None = None
         lengths = [len(ids) for ids in inputs]
+        if max_kv_size is not None and isinstance(model, LanguageModel) and len(set(lengths)) > 1:
+            raise UserError("max_kv_size: prompts of one length are wanted, or one at a time, for a bounded cache.")
         if isinstance(model, Translator):
             self._layout = Layout(source=Padding.right(lengths, max(lengths)))
             self._memory = model.encode(pad_right(inputs, model.config.pad_id), self._layout, watch)
@@ -97,6 +99,8 @@ class Decoding:
             layer.reorder(rows)
         if self._memory is not None:
             self._memory = self._memory.rows(rows)
+            for layer in self.cache or ():
+                layer.cross.source = self._memory.source
 
     @property
     def nbytes(self) -> int:
@@ -202,16 +206,23 @@ def generating(model: Model) -> Iterator[None]:
 
 
 def log_softmax(logits: mx.array) -> mx.array:
-    """Log-probabilities of logits [B, V]."""
+    """Log-probabilities of logits [B, V], in float32."""
+    logits = logits.astype(mx.float32)
     return logits - mx.logsumexp(logits, axis=-1, keepdims=True)
 
 
 def token_limit(model: Model, ids: Sequence[int], max_tokens: int | None) -> int:
-    if max_tokens is None:
-        return 2 * len(ids) + 16 if isinstance(model, Translator) else PROMPT_ROOM
-    if max_tokens < 1:
+    """How many new tokens a source or prompt may get; learned positions leave no more than they were learned for."""
+    if max_tokens is not None and max_tokens < 1:
         raise UserError(f"max_tokens = {max_tokens}: at least 1 is wanted.")
-    return max_tokens
+    translates = isinstance(model, Translator)
+    limit = max_tokens or (2 * len(ids) + 16 if translates else PROMPT_ROOM)
+    if model.config.positions != "learned":
+        return limit
+    room = model.config.max_length - (0 if translates else len(ids) - 1)
+    if room < 1:
+        raise UserError(f"inputs: {len(ids)} tokens found, but max_length = {model.config.max_length} were learned.")
+    return min(limit, room)
 
 
 def pad_right(rows: Sequence[Sequence[int]], pad: int, width: int | None = None) -> np.ndarray:

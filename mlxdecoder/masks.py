@@ -23,9 +23,18 @@ class Mask(ABC):
     def allowed(self, queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
         """Apply the rule to query slots [T] and key slots [S]; gives booleans that broadcast to [B, H, T, S]."""
 
+    @property
+    def batch(self) -> int | None:
+        """How many rows the mask is made for; None where it is the same for all."""
+        return None
+
     def rows(self, indices: Sequence[int]) -> Mask:
         """The mask of a batch made of these rows of the batch, in this order."""
         return self
+
+    def first_query(self, T: int, S: int) -> int:
+        """The slot of the first of T queries over S keys: the last query at the last key, as a cache needs it."""
+        return S - T
 
     def positions(self, slots: np.ndarray) -> np.ndarray:
         """The position of each slot [T] within its own sentence: [T], or [B, T] where the rows differ."""
@@ -34,16 +43,16 @@ class Mask(ABC):
     def array(self, T: int, S: int | None = None, offset: int | None = None) -> mx.array:
         """Draw the mask for T queries and S keys, True = may attend.
 
-        `offset` is the slot of the first query. By default the last query stands at the last key, the alignment that a
-        cache needs; with T > S the first rows then see nothing.
+        `offset` is the slot of the first query, by default `first_query(T, S)`; with T > S the first rows may then see
+        nothing.
         """
         S = T if S is None else S
-        first = S - T if offset is None else offset
+        first = self.first_query(T, S) if offset is None else offset
         drawn = self.allowed(np.arange(first, first + T), np.arange(S))
         return mx.array(np.broadcast_to(drawn, np.broadcast_shapes(drawn.shape, (1, 1, T, S))))
 
     def __and__(self, other: Mask) -> Mask:
-        parts = [part for mask in (self, other) for part in _parts(mask)]
+        parts = [part for mask in (self, other) for part in parts_of(mask)]
         return parts[0] if len(parts) == 1 else Both(tuple(parts)) if parts else Full()
 
 
@@ -67,8 +76,8 @@ class Causal(Mask):
 class Window(Mask):
     """A query sees the slots fewer than `size` steps away (with `Causal`, the last `size` slots) and the first `keep`.
 
-    Beltagy et al. 2020, https://arxiv.org/abs/2004.05150; the kept ones are the sinks of Xiao et al. 2023,
-    https://arxiv.org/abs/2309.17453.
+    Padding counts as slots: pad a prompt at the left when tokens are to follow. Beltagy et al. 2020,
+    https://arxiv.org/abs/2004.05150; the kept ones are the sinks of Xiao et al. 2023, https://arxiv.org/abs/2309.17453.
     """
 
     size: int
@@ -108,11 +117,13 @@ class Padding(Mask):
     @classmethod
     def of(cls, ids: mx.array | np.ndarray | Sequence[Sequence[int]], pad: int) -> Padding:
         """Find the padding in token ids [B, S]: the run of `pad` that each row ends with, or else begins with."""
-        filled = np.array(ids) == pad  # [B, S]
-        if filled.ndim != 2:
-            raise UserError(f"ids: shape {filled.shape} found, [batch, length] wanted.")
+        filled = _table("ids", ids) == pad  # [B, S]
         spans = [_padding_span(row) for row in filled]
         return cls(tuple(start for start, _ in spans), tuple(stop for _, stop in spans))
+
+    @property
+    def batch(self) -> int:
+        return len(self.starts)
 
     def allowed(self, queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
         starts, stops = (np.array(ends)[:, None] for ends in (self.starts, self.stops))  # [B, 1]
@@ -140,6 +151,19 @@ class Documents(Mask):
     queries: tuple[tuple[int, ...], ...]
     keys: tuple[tuple[int, ...], ...] | None = None
 
+    def __post_init__(self) -> None:
+        _table("queries", self.queries)
+        if self.keys is not None and len(_table("keys", self.keys)) != len(self.queries):
+            raise UserError(f"keys: {len(self.keys)} rows found, {len(self.queries)} wanted, as there are in queries.")
+
+    @property
+    def batch(self) -> int:
+        return len(self.queries)
+
+    def first_query(self, T: int, S: int) -> int:
+        """Queries of another sequence than the keys are counted from their own beginning."""
+        return S - T if self.keys is None else 0
+
     def allowed(self, queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
         of_queries = _documents_at(self.queries, queries)  # [B, T]
         of_keys = _documents_at(self.queries if self.keys is None else self.keys, keys)  # [B, S]
@@ -162,6 +186,13 @@ class Both(Mask):
     """A key is seen where every part allows it."""
 
     parts: tuple[Mask, ...]
+
+    @property
+    def batch(self) -> int | None:
+        return next((part.batch for part in self.parts if part.batch is not None), None)
+
+    def first_query(self, T: int, S: int) -> int:
+        return min((part.first_query(T, S) for part in self.parts), key=abs)
 
     def allowed(self, queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
         drawn = self.parts[0].allowed(queries, keys)
@@ -186,7 +217,8 @@ def build_causal_mask(T: int) -> mx.array:
     return mx.array(np.triu(np.ones((T, T), dtype=bool), k=1))
 
 
-def _parts(mask: Mask) -> tuple[Mask, ...]:
+def parts_of(mask: Mask) -> tuple[Mask, ...]:
+    """The masks that a mask is the combination of, none for `Full`."""
     if isinstance(mask, Full):
         return ()
     return mask.parts if isinstance(mask, Both) else (mask,)
@@ -201,6 +233,17 @@ def _check_lengths(lengths: Sequence[int], width: int) -> None:
     if wrong or not len(lengths):
         found = f"{wrong[0]} found" if wrong else "none given"
         raise UserError(f"lengths: {found}, one length from 0 to the width {width} for each row wanted.")
+
+
+def _table(name: str, rows: object) -> np.ndarray:
+    """Rows of whole numbers [B, S] as an array; raises `UserError` for ragged ones."""
+    try:
+        table = np.array(rows)
+    except ValueError:
+        raise UserError(f"{name}: rows of different lengths found; one length for all is wanted.") from None
+    if table.ndim != 2:
+        raise UserError(f"{name}: shape {table.shape} found, [batch, length] wanted.")
+    return table
 
 
 def _padding_span(filled: np.ndarray) -> tuple[int, int]:

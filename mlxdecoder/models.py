@@ -54,7 +54,7 @@ class Stack(nn.Module):
         positions = (places or mask).positions(slots)
         queries = recipe.mask_start(offset) + np.arange(T)
         keys = own[0].key_slots(T) if own else slots
-        sight = self._sight(mask & own[0].reach if own else mask, queries, keys, positions)
+        sight = self._sight(mask & own[0].reach if own else mask, queries, keys, positions, places or mask)
         if watch:
             watch("key_slots", mx.array(keys))
         x = self.dropout(self.positions.embed(x, positions))
@@ -71,9 +71,9 @@ class Stack(nn.Module):
             )
         return self.norm(x) if "norm" in self else x
 
-    def _sight(self, mask: Mask, queries: np.ndarray, keys: np.ndarray, positions: np.ndarray) -> Sight:
-        sight = draw(mask, queries, keys)
-        return replace(sight, bias=self.positions.bias(queries, keys), rotation=self.positions.rotation(positions))
+    def _sight(self, mask: Mask, queries: np.ndarray, keys: np.ndarray, positions: np.ndarray, places: Mask) -> Sight:
+        bias = self.positions.bias(places.positions(queries), places.positions(keys))
+        return replace(draw(mask, queries, keys), bias=bias, rotation=self.positions.rotation(positions))
 
 
 class _Model(nn.Module):
@@ -119,13 +119,13 @@ class Encoder(_Model):
     def __call__(self, inputs: Ids, layout: Layout = Layout(), watch: Watch | None = None) -> mx.array:
         """Ids [B, T] or images [B, height, width, channels] to states [B, T, d], or to class logits [B, n_classes]."""
         x = self._embed_images(inputs) if self.config.n_patches else self._embed_text(inputs)
+        layout.check(len(x))
         layout = replace(layout, window=self._window)
         mask = self.recipe.encoder_mask(layout)
-        states = self.stack(x, mask, self.recipe, places=layout.source, watch=within(watch, "encoder"))
-        if self.config.pooling == "none":
-            return states
-        pooled = pool(states, layout.source, self.config.pooling)  # [B, d]
-        return self.classifier(pooled) if self.config.n_classes else pooled
+        x = self.stack(x, mask, self.recipe, places=layout.source, watch=within(watch, "encoder"))
+        if self.config.pooling != "none":
+            x = pool(x, layout.source, self.config.pooling)  # [B, d]
+        return tell(watch, "output", self.classifier(x) if self.config.n_classes else x)
 
     def _embed_text(self, ids: Ids) -> mx.array:
         return self._embed(self.embedding, check_ids("tokens", ids, self.config.n_source_ids))
@@ -135,6 +135,7 @@ class Encoder(_Model):
         wanted = (size, size, self.config.image_channels)
         if images.ndim != 4 or images.shape[1:] != wanted:
             raise UserError(f"images: shape {images.shape} found, [batch, {', '.join(map(str, wanted))}] wanted.")
+        images = images.astype(self.class_token.dtype)
         x = self.patches(cut_patches(images, self.config.patch_size or 1))  # [B, N, d]
         if self.config.pooling != "cls":
             return x
@@ -163,6 +164,8 @@ class LanguageModel(_Model):
     ) -> mx.array:
         """Ids [B, T] to logits [B, T, V]; with a cache, ids are those behind what it holds, and it takes them in."""
         ids = check_ids("tokens", tokens, self.config.target_vocab)
+        layout.check(len(ids))
+        check_cache(cache, self.config.n_layers, len(ids))
         layout = replace(layout, window=self._window)
         states = self.stack(
             self._embed(self.embedding, ids),
@@ -187,8 +190,8 @@ class Memory:
     source: object
 
     def rows(self, indices: Sequence[int]) -> Memory:
-        """The memory of these rows of the batch; it is still the same source."""
-        return Memory(self.states[mx.array(indices)], self.layout.rows(indices), self.source)
+        """The memory of these rows of the batch, which is another source than the whole."""
+        return Memory(self.states[mx.array(list(indices))], self.layout.rows(indices), source=object())
 
 
 class Translator(_Model):
@@ -212,8 +215,7 @@ class Translator(_Model):
     def encode(self, source: Ids, layout: Layout = Layout(), watch: Watch | None = None) -> Memory:
         """Read source ids [B, S]; `layout.source` says what is padding."""
         ids = check_ids("source", source, self.config.n_source_ids)
-        if ids.shape[1] == 0:
-            raise UserError("source: no tokens found; at least one is wanted.")
+        layout.check(len(ids))
         x = self._embed(self.embedding if self.config.tied else self.source_embedding, ids)
         mask = self.recipe.encoder_mask(layout)
         states = self.encoder(x, mask, self.recipe, places=layout.source, watch=within(watch, "encoder"))
@@ -228,6 +230,8 @@ class Translator(_Model):
     ) -> mx.array:
         """Target ids [B, T] to logits [B, T, V]; with a cache, ids are those behind what it holds."""
         ids = check_ids("target", target, self.config.target_vocab, batch=len(memory.states))
+        check_cache(cache, self.config.n_layers, len(ids))
+        self._check_source(cache, memory)
         layout = replace(memory.layout, window=self._window)
         states = self.decoder(
             self._embed(self.embedding, ids),
@@ -244,6 +248,11 @@ class Translator(_Model):
         layers = range(self.config.n_layers)
         return [TranslatorCache(make_self_cache(self.config, max_kv_size), CrossAttentionCache()) for _ in layers]
 
+    def _check_source(self, cache: Sequence[TranslatorCache] | None, memory: Memory) -> None:
+        used = [layer for layer in cache or () if layer.cross.keys is not None and layer.offset]
+        if used and not self.recipe.keeps_cross_cache(used[0].cross.source, memory.source):
+            raise UserError("cache: holds tokens of another source; use a new one from make_cache(), or trim it to 0.")
+
     def _crossing(self, memory: Memory, layout: Layout, T: int, cache: Sequence[TranslatorCache] | None) -> Crossing:
         first = self.recipe.mask_start(cache[0].offset if cache else 0)
         slots = np.arange(memory.states.shape[1])
@@ -258,9 +267,11 @@ def make_embedding(n_ids: int, width: int) -> nn.Embedding:
 
 
 def make_self_cache(config: ModelConfig, max_kv_size: int | None) -> SelfAttentionCache:
-    """A cache as long as the window of the model, or as `max_kv_size`; without either, one that keeps everything."""
+    """A cache as long as the window of the model or `max_kv_size`, the shorter; without both, one that keeps all."""
+    if max_kv_size is not None and max_kv_size < 1:
+        raise UserError(f"max_kv_size = {max_kv_size}: at least 1 is wanted.")
     if config.window is not None:
-        return RotatingKVCache(config.window)
+        return RotatingKVCache(min(config.window, max_kv_size or config.window))
     return KVCache() if max_kv_size is None else RotatingKVCache(max_kv_size, min(N_SINKS, max_kv_size - 1))
 
 
@@ -284,7 +295,7 @@ def pool(states: mx.array, source: Mask, how: str) -> mx.array:
     if how == "cls":
         return states[mx.arange(B), mx.array(real.argmax(axis=1))]
     weights = mx.array((real / np.maximum(real.sum(axis=1, keepdims=True), 1)).astype(np.float32))
-    return (weights[:, None] @ states)[:, 0]
+    return (weights[:, None].astype(states.dtype) @ states)[:, 0]
 
 
 def cut_patches(images: mx.array, size: int) -> mx.array:
@@ -303,9 +314,21 @@ def check_ids(name: str, ids: Ids, n_ids: int, batch: int | None = None) -> mx.a
         raise UserError(f"{name}: rows of different lengths found; pad them to one length.") from None
     if found.ndim != 2 or (batch is not None and len(found) != batch):
         raise UserError(f"{name}: shape {found.shape} found, [{'batch' if batch is None else batch}, length] wanted.")
+    if found.shape[1] == 0:
+        raise UserError(f"{name}: no tokens found; at least one is wanted.")
     if found.size and not np.issubdtype(found.dtype, np.integer):
         raise UserError(f"{name}: {found.dtype} found, whole numbers wanted.")
     if found.size and not 0 <= found.min() <= found.max() < n_ids:
         wrong = found.min() if found.min() < 0 else found.max()
         raise UserError(f"{name}: id {wrong} found, ids from 0 to {n_ids - 1} wanted (the vocabulary has {n_ids}).")
     return mx.array(found.astype(np.int32))
+
+
+def check_cache(cache: Sequence[Any] | None, n_layers: int, batch: int) -> None:
+    """Raise `UserError` for a cache of another model or of another batch."""
+    if cache is None:
+        return
+    if len(cache) != n_layers:
+        raise UserError(f"cache: {len(cache)} layers found, {n_layers} wanted; make it with make_prompt_cache(model).")
+    if cache[0].batch not in (None, batch):
+        raise UserError(f"cache: holds {cache[0].batch} rows, but the batch has {batch}; use a new one.")

@@ -32,7 +32,7 @@ class Positions(nn.Module):
         return None
 
     def bias(self, queries: np.ndarray, keys: np.ndarray) -> mx.array | None:
-        """What is added to the scores between slots [T] and [S]: [1, H, T, S]."""
+        """What is added to the scores between positions [T] and [S], or [B, T] and [B, S]: [B or 1, H, T, S]."""
         return None
 
 
@@ -100,9 +100,8 @@ class RelativeBias(Positions):
         self._causal = causal
 
     def bias(self, queries: np.ndarray, keys: np.ndarray) -> mx.array:
-        distances = keys[None, :] - queries[:, None]  # [T, S]
-        buckets = relative_buckets(distances, self._causal, self.n_buckets, self.max_distance)
-        return self.table[mx.array(buckets)].transpose(2, 0, 1)[None]
+        buckets = relative_buckets(_distances(queries, keys), self._causal, self.n_buckets, self.max_distance)
+        return self.table[mx.array(buckets)].transpose(0, 3, 1, 2)
 
 
 class ALiBi(Positions):
@@ -113,8 +112,8 @@ class ALiBi(Positions):
         self._slopes = alibi_slopes(config.n_heads)
 
     def bias(self, queries: np.ndarray, keys: np.ndarray) -> mx.array:
-        distances = np.abs(keys[None, :] - queries[:, None])  # [T, S]
-        return mx.array((-self._slopes[:, None, None] * distances).astype(np.float32)[None])
+        distances = np.abs(_distances(queries, keys))[:, None]  # [B or 1, 1, T, S]
+        return mx.array((-self._slopes[:, None, None] * distances).astype(np.float32))
 
 
 def make_positions(config: ModelConfig, causal: bool) -> Positions:
@@ -162,8 +161,13 @@ def _yarn_share_kept(turns: np.ndarray) -> np.ndarray:
     return np.asarray(np.clip((turns - 1) / (32 - 1), 0, 1))
 
 
+def _distances(queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """Key minus query: [B or 1, T, S]."""
+    return np.asarray(np.atleast_2d(keys)[:, None, :] - np.atleast_2d(queries)[:, :, None])
+
+
 def relative_buckets(distances: np.ndarray, causal: bool, n_buckets: int, max_distance: int) -> np.ndarray:
-    """Buckets of key minus query [T, S]: one a distance while short, then growing with the logarithm."""
+    """Buckets of key minus query [..., T, S]: one a distance while short, then growing with the logarithm."""
     side = np.zeros_like(distances)
     if not causal:
         n_buckets //= 2

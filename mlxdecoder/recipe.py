@@ -12,30 +12,46 @@ from dataclasses import dataclass, field
 import mlx.core as mx
 import numpy as np
 
-from mlxdecoder.backend import masked_softmax
-from mlxdecoder.masks import Causal, Full, Mask
+from mlxdecoder.backend import masked_softmax, softmax
+from mlxdecoder.errors import UserError
+from mlxdecoder.masks import Causal, Documents, Full, Mask, parts_of
 
 
 @dataclass(frozen=True)
 class Layout:
     """What is known of a batch, for the masks to be made from.
 
-    `source` and `target` say which of their own slots are padding or another document; `across` says which source slots
-    a target slot belongs to (by default what `source` says); `window` limits the reach of self-attention.
+    `source` and `target` say which of their own slots are padding, or which document they belong to; `window` limits
+    the reach of self-attention. In packed batches the same id means the same pair in source and target.
     """
 
     source: Mask = field(default_factory=Full)
     target: Mask = field(default_factory=Full)
-    across: Mask | None = None
     window: Mask = field(default_factory=Full)
 
     @property
     def crossing(self) -> Mask:
-        return self.source if self.across is None else self.across
+        """Which source slots a target slot may see: those that are no padding, of its own document."""
+        mask: Mask = Full()
+        for part in parts_of(self.source):
+            mask = mask & (self._crossing_documents(part) if isinstance(part, Documents) else part)
+        return mask
 
     def rows(self, indices: Sequence[int]) -> Layout:
-        across = None if self.across is None else self.across.rows(indices)
-        return Layout(self.source.rows(indices), self.target.rows(indices), across, self.window)
+        """The layout of a batch made of these rows of the batch."""
+        return Layout(self.source.rows(indices), self.target.rows(indices), self.window)
+
+    def check(self, batch: int) -> None:
+        """Raise `UserError` when a mask is made for another number of rows than `batch`."""
+        for name, mask in (("source", self.source), ("target", self.target)):
+            if mask.batch not in (None, 1, batch):
+                raise UserError(f"layout: its {name} mask is made for {mask.batch} rows, but the batch has {batch}.")
+
+    def _crossing_documents(self, source: Documents) -> Documents:
+        targets = [part for part in parts_of(self.target) if isinstance(part, Documents)]
+        if not targets:
+            raise UserError("layout: the source is packed, the target is not; give Documents for target too.")
+        return Documents(targets[0].queries, source.queries)
 
 
 def split_heads(x: mx.array, n_heads: int) -> mx.array:
@@ -71,7 +87,7 @@ def apply_mask(scores: mx.array, allowed: mx.array) -> mx.array:
 
 def normalise(masked: mx.array, allowed: mx.array | None) -> mx.array:
     """Softmax over the keys, the last axis; rows that see nothing give zeros."""
-    return mx.softmax(masked, axis=-1) if allowed is None else masked_softmax(masked)
+    return softmax(masked) if allowed is None else masked_softmax(masked)
 
 
 def encoder_mask(layout: Layout) -> Mask:

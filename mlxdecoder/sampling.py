@@ -28,12 +28,12 @@ def make_sampler(
     if temp == 0:
         return lambda logprobs: mx.argmax(logprobs, axis=-1)
     filters: list[Filter] = []
-    if top_k:
-        filters.append(lambda logprobs: keep_top_k(logprobs, top_k))
     if top_p < 1:
         filters.append(lambda logprobs: keep_top_p(logprobs, top_p))
     if min_p:
         filters.append(lambda logprobs: keep_min_p(logprobs, min_p))
+    if top_k:
+        filters.append(lambda logprobs: keep_top_k(logprobs, top_k))
     keys = [mx.random.key(int(np.random.default_rng(seed).integers(2**32)))]
 
     def sample(logprobs: mx.array) -> mx.array:
@@ -56,9 +56,10 @@ def keep_top_k(logprobs: mx.array, k: int) -> mx.array:
 def keep_top_p(logprobs: mx.array, p: float) -> mx.array:
     """-inf outside the smallest set of tokens whose probabilities sum to p, Holtzman et al. 2019."""
     order = mx.argsort(-logprobs, axis=-1)  # [B, V]
-    probabilities = mx.softmax(mx.take_along_axis(logprobs, order, axis=-1), axis=-1)
+    probabilities = mx.softmax(mx.take_along_axis(logprobs, order, axis=-1).astype(mx.float32), axis=-1)
     before = mx.cumsum(probabilities, axis=-1) - probabilities
-    kept = mx.put_along_axis(mx.zeros(logprobs.shape, mx.bool_), order, before < p - ROUNDING, axis=-1)
+    needed = before < max(p - ROUNDING, ROUNDING)  # the best one in any case
+    kept = mx.put_along_axis(mx.zeros(logprobs.shape, mx.bool_), order, needed, axis=-1)
     return mx.where(kept, logprobs, -mx.inf)
 
 
@@ -87,7 +88,7 @@ def _would_repeat(history: Sequence[int], n: int) -> set[int]:
 
 def _check(temp: float, top_p: float, min_p: float, top_k: int) -> None:
     wanted = {
-        "temp": (temp, temp >= 0, "0 or more"),
+        "temp": (temp, 0 <= temp < float("inf"), "0 or more, and finite"),
         "top_p": (top_p, 0 < top_p <= 1, "above 0, up to 1"),
         "min_p": (min_p, 0 <= min_p <= 1, "from 0 to 1"),
         "top_k": (top_k, top_k >= 0 and int(top_k) == top_k, "a whole number, 0 or more"),

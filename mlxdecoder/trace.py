@@ -39,7 +39,7 @@ class Trace:
         self.shapes[name] = tuple(array.shape)
         if name.rpartition(".")[2] in (*self.stages, "key_slots"):
             self._pending[name] = array
-        if name == "logits":
+        if name in ("logits", "output"):  # what a translator or language model, or an encoder alone, ends with
             self._close(array)
 
     def stage(self, kind: str, stage: str = "weights", generation: Generation | None = None) -> np.ndarray:
@@ -67,9 +67,9 @@ class Trace:
         window: int | None = None,
         generation: Generation | None = None,
     ) -> AttentionMap:
-        """The weights of one kind with their labels: the last rows, as many as there are `queries`."""
-        weights = self.stage(kind, "weights", generation)[:, :, -len(queries) :]
-        # Sources are padded behind, prompts in front.
+        """The weights of one kind with their labels, without padding: sources have it behind, prompts in front."""
+        weights = self.stage(kind, "weights", generation)
+        weights = weights[:, :, : len(queries)] if kind == "encoder" else weights[:, :, -len(queries) :]
         weights = weights[..., -len(keys) :] if kind == "decoder" else weights[..., : len(keys)]
         return AttentionMap(kind, weights, intended(kind, len(queries), len(keys), window), list(queries), list(keys))
 
@@ -106,7 +106,7 @@ def shapes(model: Model | Encoder, *inputs: Any) -> list[tuple[str, tuple[int, .
     run: Callable[..., mx.array] = model
     output = run(*inputs, watch=lambda name, array: seen.append((name, tuple(array.shape))))
     mx.eval(output)
-    return seen if seen and seen[-1][0] == "logits" else [*seen, ("output", tuple(output.shape))]
+    return seen
 
 
 def intended(kind: str, T: int, S: int, window: int | None = None) -> np.ndarray:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from mlx.utils import tree_map
 
 from mlxdecoder.config import ModelConfig
-from mlxdecoder.errors import UserError
 from mlxdecoder.masks import Causal, Documents, Full, Mask, Padding, Window
 from mlxdecoder.models import make_model
 from mlxdecoder.recipe import RIGHT, Recipe
@@ -70,14 +69,6 @@ def difference(found: mx.array | np.ndarray, wanted: mx.array | np.ndarray) -> f
     found, wanted = (numbers(x) if isinstance(x, mx.array) else x for x in (found, wanted))
     assert found.shape == wanted.shape
     return float(np.abs(found - wanted).max(initial=0) / max(np.abs(wanted).max(initial=0), 1e-30))
-
-
-def attempt(run: Callable[[], Any]) -> tuple[Any, str]:
-    """What came out, and the complaint of the library if there was one instead."""
-    try:
-        return run(), ""
-    except UserError as error:
-        return None, str(error)
 
 
 MaskAndRule = tuple[Mask, Rule]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -11,8 +12,10 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from mlxdecoder.bench.training import CASES, SMOOTHING, Case, make_batch
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.positions import sinusoids
+from mlxdecoder.training.batches import Batch
 
 
 class Attention(nn.Module):
@@ -73,20 +76,30 @@ class Twin(nn.Module):
         return self.dropout(self.embedding(ids) * self.scale + self.table[: ids.shape[1]])
 
 
-def make_step(
-    config: ModelConfig, source: np.ndarray, inputs: np.ndarray, labels: np.ndarray, smoothing: float
-) -> Callable[[], None]:
+def make_step(config: ModelConfig, batch: Batch, smoothing: float) -> Callable[[], None]:
     """One training step on as many threads as the machine has cores."""
     torch.set_num_threads(os.cpu_count() or 1)
     model = Twin(config)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, betas=(0.9, 0.98))
-    source_ids, input_ids, label_ids = (torch.from_numpy(ids) for ids in (source, inputs, labels))
+    source, inputs, labels = (torch.from_numpy(ids) for ids in (batch.source, batch.inputs, batch.labels))
 
     def step() -> None:
         optimizer.zero_grad()
-        logits = model(source_ids, input_ids)
-        functional.cross_entropy(logits.flatten(0, 1), label_ids.flatten(), label_smoothing=smoothing).backward()
+        logits = model(source, inputs)
+        functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), label_smoothing=smoothing).backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
 
     return step
+
+
+def main(case: Case) -> None:
+    """Do a step for each line on stdin, and answer with a line."""
+    step = make_step(case.config, make_batch(case), SMOOTHING)
+    for _ in sys.stdin:
+        step()
+        print(flush=True)
+
+
+if __name__ == "__main__":
+    main(CASES[int(sys.argv[1])])

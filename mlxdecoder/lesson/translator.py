@@ -116,7 +116,8 @@ def _config(d_model: int, n_heads: int, d_ff: int, vocab: int = 1, n_layers: int
         n_layers=n_layers,
         norm="post",
         positions="none",
-        begin_id=1,
+        begin_id=0,  # the lesson's marks are arguments of `autoregressive_decode`
+        end_id=0,
     )
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import mlx.core as mx
 from mlx.utils import tree_flatten
 
+from mlxdecoder import blas
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.errors import UserError
 from mlxdecoder.files import load_safetensors, save_safetensors, write_text
@@ -69,6 +70,7 @@ def save_checkpoint(
 
 def load_checkpoint(path: Path | str) -> Checkpoint:
     """Read a checkpoint folder, or the best one of a run folder; raises `UserError` that names the faulty file."""
+    blas.warn_when_slow()
     path = find_checkpoint(Path(path))
     check_manifest(path)
     values = read_json(path / CONFIG)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,11 +46,12 @@ class AdamW:
         self, weights: mx.array, gradient: mx.array, moments: tuple[mx.array, mx.array], rate: float, step: int
     ) -> tuple[mx.array, tuple[mx.array, mx.array]]:
         """The weights [P] and moments after step number `step`, counted from 1; the gradient is clipped by its norm."""
-        norm = mx.sqrt((gradient * gradient).sum())
-        gradient = gradient * mx.minimum(self.clip / mx.maximum(norm, 1e-12), 1.0)
-        first = self.beta1 * moments[0] + (1 - self.beta1) * gradient
-        second = self.beta2 * moments[1] + (1 - self.beta2) * (gradient * gradient)
-        speed = rate / (1 - self.beta1**step)
-        spread = mx.sqrt(second / (1 - self.beta2**step)) + self.epsilon
+        squares = gradient * gradient
+        cut = mx.minimum(self.clip / mx.maximum(mx.sqrt(squares.sum()), 1e-12), 1.0)
+        first = self.beta1 * moments[0] + ((1 - self.beta1) * cut) * gradient
+        second = self.beta2 * moments[1] + ((1 - self.beta2) * cut * cut) * squares
+        # The corrections of both moments' bias go into numbers, which saves two passes over the arrays.
+        shrink = math.sqrt(1 - self.beta2**step)
+        speed = rate / (1 - self.beta1**step) * shrink
         kept = weights * (1 - rate * self.weight_decay) if self.weight_decay else weights
-        return kept - speed * first / spread, (first, second)
+        return kept - first / (mx.sqrt(second) + self.epsilon * shrink) * speed, (first, second)

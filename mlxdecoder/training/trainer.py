@@ -14,6 +14,7 @@ from typing import Any
 import mlx.core as mx
 from mlx.utils import tree_flatten
 
+from mlxdecoder import blas
 from mlxdecoder.errors import UserError
 from mlxdecoder.models import Translator
 from mlxdecoder.text.tokenizer import Tokenizer
@@ -68,20 +69,15 @@ class Trainer:
 
         Raises `UserError` when the loss is no number; the checkpoints from before stay as they are.
         """
-        began, first, tokens = time.monotonic(), self.step, 0.0
-        for batch in self._batches():
-            loss = self._advance(batch)
-            tokens += float(batch.weights.sum())
-            self._observer.stepped(self._report(loss, tokens, time.monotonic() - began, self.step - first))
-            if self.step % self.options.snapshot_every == 0:
-                self._snapshots.append(self._weights)
-            measured = self.step % self.options.evaluate_every == 0 or self.step == self.options.steps
-            if measured:
-                self._measure()
-            if self._observer.wants_stop() or self._out_of_patience:
-                if not measured:
-                    self._save(best=not self.history)
-                break
+        blas.warn_when_slow()
+        self._began, self._first, self._tokens = time.monotonic(), self.step, 0.0
+        with blas.one_thread():
+            for batch in self._batches():
+                measured = self._train_on(batch)
+                if self._observer.wants_stop() or self._out_of_patience:
+                    if not measured:
+                        self._save(best=not self.history)
+                    break
         self._show(self._average())
         return self.history
 
@@ -111,6 +107,18 @@ class Trainer:
             if self._place == len(plan):
                 self._epoch, self._place = self._epoch + 1, 0
 
+    def _train_on(self, batch: Batch) -> bool:
+        """One step and all that is due after it; tells whether the model was measured."""
+        loss = self._advance(batch)
+        self._tokens += float(batch.weights.sum())
+        self._observer.stepped(self._report(loss))
+        if self.step % self.options.snapshot_every == 0:
+            self._snapshots.append(self._weights)
+        due = self.step % self.options.evaluate_every == 0 or self.step == self.options.steps
+        if due:
+            self._measure()
+        return due
+
     def _advance(self, batch: Batch) -> float:
         """One step; what dropout draws depends on the seed and the step alone."""
         self.model.train()
@@ -130,11 +138,11 @@ class Trainer:
         self._loss_sum, self._since = self._loss_sum + loss.item(), self._since + 1
         return float(loss.item())
 
-    def _report(self, loss: float, tokens: float, seconds: float, done: int) -> StepReport:
+    def _report(self, loss: float) -> StepReport:
+        seconds, done = max(time.monotonic() - self._began, 1e-9), self.step - self._first
         left = (self.options.steps - self.step) * seconds / done
-        return StepReport(
-            self.step, self.options.steps, loss, self.options.rate(self.step), tokens / max(seconds, 1e-9), left
-        )
+        rate = self.options.rate(self.step)
+        return StepReport(self.step, self.options.steps, loss, rate, self._tokens / seconds, left)
 
     def _measure(self) -> None:
         self._show(self._average())

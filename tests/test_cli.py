@@ -1,0 +1,193 @@
+"""The commands as a user types them."""
+
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from mlxdecoder.cli import COMMANDS, main
+
+
+class Stdin(io.TextIOWrapper):
+    def __init__(self, data: bytes) -> None:
+        super().__init__(io.BytesIO(data))
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    """Run a command; gives its exit status, what it printed, and what it said on stderr."""
+
+    def call(*arguments, stdin: bytes = b""):
+        monkeypatch.setattr(sys, "stdin", Stdin(stdin))
+        try:
+            status = main([str(argument) for argument in arguments])
+        except SystemExit as stop:
+            status = stop.code
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return call
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(run, command):
+    status, out, _ = run(command, "--help")
+    assert status == 0
+    assert f"mlxdecoder {command}" in out.rpartition("example: ")[2]
+
+
+def test_a_pipe_is_translated_line_by_line_and_a_blank_line_stays_blank(run):
+    status, out, err = run("translate", stdin=b"The black cat sleeps.\n\nThe dog runs.\r\n")
+    assert (status, out) == (0, "Le chat noir dort.\n\nLe chien court.\n")
+    assert "Traceback" not in err
+
+
+def test_a_last_line_without_an_end_and_a_line_separator_inside_are_one_line_each(run):
+    status, out, _ = run("translate", stdin="The cat\u2028 sleeps.".encode())
+    assert status == 0
+    assert out.count("\n") == 1
+
+
+def test_nothing_in_gives_nothing_out(run):
+    assert run("translate", stdin=b"")[:2] == (0, "")
+
+
+def test_json_has_one_object_a_line(run):
+    _, out, _ = run("translate", "--json", "The cat sleeps.", "")
+    first, second = map(json.loads, out.splitlines())
+    assert first["source"] == "The cat sleeps."
+    assert first["translation"] == "Le chat dort."
+    assert first["finish_reason"] == "stop"
+    assert first["score"] < 0
+    assert second["translation"] == ""
+
+
+def test_n_best_are_different_and_the_best_is_first(run):
+    _, out, _ = run("translate", "--json", "--beam", 4, "--n-best", 3, "I see the big house.")
+    found = json.loads(out)
+    texts = [found["translation"], *found["alternatives"]]
+    assert len(set(texts)) == 3
+    _, best, _ = run("translate", "--beam", 4, "I see the big house.")
+    assert best == texts[0] + "\n"
+
+
+def test_a_limit_is_kept_and_said(run):
+    status, out, err = run("translate", "--max-tokens", 1, "The black cat sleeps.")
+    assert status == 0
+    assert len(out.split()) == 1
+    assert "stopped at the limit" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["translate", "--beam", 0, "x"], "beam = 0"),
+        (["translate", "--beam", 2, "--n-best", 3, "x"], "n_best = 3"),
+        (["translate", "--temp", -1, "x"], "temp = -1"),
+        (["translate", "--top-p", 0, "--temp", 1, "x"], "top_p = 0"),
+        (["translate", "--max-tokens", 0, "x"], "max_tokens = 0"),
+        (["translate", "--model", "no/such/folder", "x"], "no/such/folder: no such folder"),
+        (["attend", "   "], "text"),
+        (["attend", "The cat sleeps.", "--layer", 7], "7"),
+        (["attend", "The cat sleeps.", "--head", -1], "-1"),
+        (["attend", "The cat sleeps.", "--out", "picture.bmp"], "picture.bmp"),
+        (["shapes", "--batch", 0], "--batch 0"),
+        (["train", "--corpus", "nothing.tsv", "--out", "run"], "nothing.tsv"),
+        (["train", "--toy", "--out", "run", "--n-heads", 5], "n_heads = 5"),
+        (["train", "--toy", "--out", "run", "--steps", 0], "steps = 0"),
+        (["train", "--toy", "--out", "run", "--resume"], "run: no such folder"),
+    ],
+)
+def test_a_wrong_request_is_answered_in_two_lines_at_most_and_status_2(run, tmp_path, monkeypatch, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    status, _, err = run(*arguments)
+    assert status == 2
+    assert said in err
+    assert len(err.strip().splitlines()) <= 2
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+def test_attend_writes_the_picture_that_its_ending_names(run, tmp_path, ending):
+    path = tmp_path / f"cross.{ending}"
+    status, out, _ = run("attend", "The black cat sleeps.", "--out", path)
+    assert status == 0
+    assert out.splitlines() == ["Le chat noir dort.", str(path)]
+    begins = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[ending]
+    assert path.read_bytes().startswith(begins)
+
+
+def test_attend_gives_the_same_numbers_as_json_and_npz_and_rows_sum_to_one(run, tmp_path):
+    for kind in ("encoder", "decoder", "cross"):
+        _, printed, _ = run("attend", "The black cat sleeps.", "--kind", kind, "--json")
+        weights = np.array(json.loads(printed)["weights"])
+        assert weights.ndim == 4
+        np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=1e-4)
+        run("attend", "The black cat sleeps.", "--kind", kind, "--out", tmp_path / f"{kind}.npz")
+        arrays = np.load(tmp_path / f"{kind}.npz")
+        (name,) = [name for name in arrays.files if arrays[name].ndim == 4]
+        np.testing.assert_allclose(arrays[name], weights, atol=1e-5)
+
+
+def test_attend_follows_a_given_translation(run):
+    _, own, _ = run("attend", "The black cat sleeps.", "--json")
+    _, same, _ = run("attend", "The black cat sleeps.", "--json", "--target", "Le chat noir dort.")
+    _, other, _ = run("attend", "The black cat sleeps.", "--json", "--target", "La maison.")
+    own, same, other = (json.loads(text) for text in (own, same, other))
+    np.testing.assert_allclose(own["weights"], same["weights"], atol=1e-5)
+    assert other["queries"] != own["queries"]
+
+
+def test_shapes_end_in_logits_over_the_vocabulary(run):
+    _, out, _ = run("shapes", "--batch", 2, "--source-length", 5, "--target-length", 3, "--json")
+    shapes = {row["name"]: row["shape"] for row in json.loads(out)}
+    assert shapes["encoder.0.self.weights"] == [2, 4, 5, 5]
+    assert shapes["decoder.1.cross.weights"] == [2, 4, 3, 5]
+    assert shapes["logits"][:2] == [2, 3]
+    status, text, _ = run("shapes")
+    assert status == 0
+    assert "B H T S" in text
+
+
+@pytest.mark.parametrize("part", ["tables", "averaging", "contracts"])
+def test_the_lesson_agrees(run, part):
+    status, out, _ = run("lesson", part)
+    assert status == 0
+    assert out
+    status, out, _ = run("lesson", part, "--json")
+    assert status == 0
+    assert json.loads(out)
+
+
+def test_a_corpus_trains_resumes_and_translates(run, tmp_path):
+    lines = [
+        f"the {a} {b} runs\tle {b} {a} court" for a in "red big old new wet".split() for b in "cat dog owl fox".split()
+    ]
+    corpus = tmp_path / "corpus.tsv"
+    corpus.write_text("\n".join([*lines, "lonely\t", ""]), encoding="utf-8")
+    small = ["--d-model", 16, "--n-heads", 2, "--d-ff", 32, "--n-layers", 1, "--n-encoder-layers", 1]
+    base = ["train", "--corpus", corpus, "--out", tmp_path / "run", "--vocab-size", 300, *small]
+    status, out, err = run(*base, "--steps", 6, "--evaluate-every", 3)
+    assert status == 0, err
+    assert "one side blank 1" in out
+    assert [line.split()[0] for line in out.splitlines() if line.strip()[:1].isdigit() and "%" in line] == ["3", "6"]
+    status, _, err = run(*base, "--steps", 6)
+    assert status == 2
+    assert "not empty" in err
+    status, out, err = run(*base, "--steps", 9, "--resume", "--json")
+    assert status == 0, err
+    assert [json.loads(line)["step"] for line in out.splitlines()] == [9]
+    status, out, err = run("translate", "--model", tmp_path / "run", "the red cat runs")
+    assert status == 0, err
+    assert out.count("\n") == 1
+
+
+def test_a_reader_that_has_seen_enough_is_no_error():
+    command = f"yes 'The cat sleeps.' | head -n 3000 | {sys.executable} -m mlxdecoder translate | head -n 1"
+    finished = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120)
+    assert finished.stdout == "Le chat dort.\n"
+    assert "Traceback" not in finished.stderr
+    assert "Exception" not in finished.stderr
