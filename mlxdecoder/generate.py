@@ -13,7 +13,7 @@ import numpy as np
 from mlxdecoder.errors import UserError
 from mlxdecoder.layers import Watch
 from mlxdecoder.masks import Padding
-from mlxdecoder.models import LanguageModel, Memory, Translator
+from mlxdecoder.models import LanguageModel, Memory, Translator, check_ids
 from mlxdecoder.recipe import Layout
 from mlxdecoder.sampling import Sampler, block_repeats, make_sampler
 
@@ -70,23 +70,22 @@ class Decoding:
         lengths = [len(ids) for ids in inputs]
         if max_kv_size is not None and isinstance(model, LanguageModel) and len(set(lengths)) > 1:
             raise UserError("max_kv_size: prompts of one length are wanted, or one at a time, for a bounded cache.")
+        padded = len(set(lengths)) > 1
         if isinstance(model, Translator):
-            self._layout = Layout(source=Padding.right(lengths, max(lengths)))
+            self._layout = Layout(source=Padding.right(lengths, max(lengths))) if padded else Layout()
             self._memory = model.encode(pad_right(inputs, model.config.pad_id), self._layout, watch)
             self.first = mx.full((len(inputs), 1), model.config.begin_id, mx.int32)
         else:
-            self._layout = Layout(target=Padding.left(lengths, max(lengths)))
-            self.first = mx.array(pad_left(inputs, model.config.pad_id))
+            self._layout = Layout(target=Padding.left(lengths, max(lengths))) if padded else Layout()
+            self.first = check_ids("inputs", pad_left(inputs, model.config.pad_id), model.config.target_vocab)
 
     def feed(self, tokens: mx.array) -> mx.array:
         """Take in token ids [B, T]; gives the logits of what follows [B, V]."""
         if self.cache is None:
             self._fed = tokens = mx.concatenate([self._fed, tokens], axis=1)
-        if isinstance(self.model, Translator) and self._memory is not None:
-            logits = self.model.decode(tokens, self._memory, self.cache, self.watch)
-        else:
-            logits = self.model(tokens, self.cache, self._layout, self.watch)
-        return logits[:, -1]
+        model: Any = self.model
+        known = self._layout if self._memory is None else self._memory
+        return model.decode_unchecked(tokens, known, self.cache, self.watch)[:, -1]
 
     def reorder(self, rows: Sequence[int]) -> None:
         """Go on with these rows of the batch, in this order."""

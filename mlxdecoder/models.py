@@ -166,6 +166,12 @@ class LanguageModel(_Model):
         ids = check_ids("tokens", tokens, self.config.target_vocab)
         layout.check(len(ids))
         check_cache(cache, self.config.n_layers, len(ids))
+        return self.decode_unchecked(ids, layout, cache, watch)
+
+    def decode_unchecked(
+        self, ids: mx.array, layout: Layout, cache: Sequence[SelfAttentionCache] | None, watch: Watch | None
+    ) -> mx.array:
+        """The same for those who have checked: ids are an array, the layout and the cache fit."""
         layout = replace(layout, window=self._window)
         states = self.stack(
             self._embed(self.embedding, ids),
@@ -232,6 +238,12 @@ class Translator(_Model):
         ids = check_ids("target", target, self.config.target_vocab, batch=len(memory.states))
         check_cache(cache, self.config.n_layers, len(ids))
         self._check_source(cache, memory)
+        return self.decode_unchecked(ids, memory, cache, watch)
+
+    def decode_unchecked(
+        self, ids: mx.array, memory: Memory, cache: Sequence[TranslatorCache] | None, watch: Watch | None
+    ) -> mx.array:
+        """The same for those who have checked: ids are an array, the cache is that of the memory."""
         layout = replace(memory.layout, window=self._window)
         states = self.decoder(
             self._embed(self.embedding, ids),
