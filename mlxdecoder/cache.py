@@ -32,6 +32,9 @@ class _Cache:
         """Bytes of memory held, room not yet used included."""
         return 0 if self.keys is None or self.values is None else self.keys.nbytes + self.values.nbytes
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(offset={self.offset}, nbytes={self.nbytes})"
+
     @property
     def batch(self) -> int | None:
         """How many rows are held; None while nothing is."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 import numpy as np
 
@@ -51,12 +52,24 @@ def run(options: argparse.Namespace) -> None:
         if getattr(options, name) < 1:
             raise UserError(f"--{name.replace('_', '-')} {getattr(options, name)}: at least 1 is wanted.")
     model = load(options.model).model
-    seen = shapes(model, *_inputs(model, options))
+    inputs = _inputs(model, options)
+    seen = shapes(model, *inputs)
     if options.json:
         print_json([{"name": name, "shape": list(shape)} for name, shape in seen])
         return
     rows = [[name, AXES[name.rpartition(".")[2]], " x ".join(map(str, shape))] for name, shape in seen]
     print(table(["tensor", "axes", "shape"], rows))
+    if not isinstance(model, Encoder):
+        print(f"\nA cache that has seen this holds {_cache_bytes(model, inputs):,} bytes.")
+
+
+def _cache_bytes(model: LanguageModel | Translator, inputs: list[np.ndarray]) -> int:
+    cache: Any = model.make_cache()
+    if isinstance(model, Translator):
+        model.decode(inputs[1], model.encode(inputs[0]), cache)
+    else:
+        model(inputs[0], cache)
+    return sum(layer.nbytes for layer in cache)
 
 
 def _inputs(model: Encoder | LanguageModel | Translator, options: argparse.Namespace) -> list[np.ndarray]:

@@ -6,11 +6,13 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from mlxdecoder.commands.common import Subparsers, add_command, add_json
 from mlxdecoder.errors import UserError
+from mlxdecoder.text.bleu import bleu
 from mlxdecoder.text.corpus import Pair, read_corpus
 from mlxdecoder.text.splits import split_without_leaks
 from mlxdecoder.text.toy import make_splits
@@ -158,12 +160,15 @@ def _sizes(prepared: Prepared) -> str:
 
 
 def _show(folder: Path, validation: Sequence[Pair]) -> None:
-    """Some held-out sentences, as the best checkpoint translates them."""
+    """What the best checkpoint makes of the held-out sentences: some of them, and BLEU over all."""
     checkpoint = load(folder)
-    shown = validation[:N_SHOWN]
+    made = translate(checkpoint, [pair.source for pair in validation])
     print(f"\nHeld-out sentences, translated by {checkpoint.path}:")
-    for pair, made in zip(shown, translate(checkpoint, [pair.source for pair in shown]), strict=True):
-        print(f"  {pair.source}\n  → {made}\n    (wanted: {pair.target})")
+    for pair, text in list(zip(validation, made, strict=True))[:N_SHOWN]:
+        print(f"  {pair.source}\n  → {text}\n    (wanted: {pair.target})")
+    if find_spec("sacrebleu"):
+        score, signature = bleu(made, [pair.target for pair in validation])
+        print(f"BLEU {score:.1f} over {len(made)} sentences, greedy ({signature})")
 
 
 def _to_stderr(line: str) -> None:
