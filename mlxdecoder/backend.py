@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import platform
+import threading
 
 import mlx.core as mx
 
@@ -15,6 +16,8 @@ os.environ.setdefault("MLX_BFS_MAX_WIDTH", "1000")
 
 # MLX's x86 build computes exp one element at a time, at 2.5 times the cost of a power.
 _POWER_IS_FASTER = platform.system() == "Linux" and platform.machine() == "x86_64"
+
+_of_thread = threading.local()
 
 
 def exp(x: mx.array) -> mx.array:
@@ -48,8 +51,16 @@ def _masked_softmax_vjp(scores: mx.array, cotangent: mx.array, weights: mx.array
 
 
 def gradient_streams() -> list[mx.Stream]:
-    """The streams that share the gradient of a batch: two on a processor, whose operations run on one core each."""
-    return [mx.default_stream(mx.default_device())] if ON_METAL else [mx.new_stream(mx.cpu), mx.new_stream(mx.cpu)]
+    """The streams that share the gradient of a batch: two on a processor, whose operations run on one core each.
+
+    A stream can be used only in the thread that made it, so each thread has its own.
+    """
+    if ON_METAL:
+        return [mx.default_stream(mx.gpu)]
+    if not hasattr(_of_thread, "streams"):
+        _of_thread.streams = [mx.new_stream(mx.cpu), mx.new_stream(mx.cpu)]
+    streams: list[mx.Stream] = _of_thread.streams
+    return streams
 
 
 def random_bytes(shape: tuple[int, ...]) -> mx.array:

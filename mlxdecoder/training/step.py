@@ -18,7 +18,7 @@ class GradientStep:
     """Computes the loss of a translator on batches, and its gradient as one array."""
 
     def __init__(self, model: Translator, parameters: FlatParameters, smoothing: float) -> None:
-        self._parameters, self._streams = parameters, gradient_streams()
+        self._parameters = parameters
 
         def loss(batch: Batch) -> mx.array:
             logits = model(batch.source, batch.inputs, batch.layout)  # [B, T, V]
@@ -29,12 +29,13 @@ class GradientStep:
 
     def __call__(self, batch: Batch) -> tuple[mx.array, mx.array]:
         """The mean loss a token, and its gradient [P], not yet evaluated."""
-        parts = batch.halves() if len(self._streams) > 1 else [batch]
-        losses, gradients = zip(*(self._part(i, part) for i, part in enumerate(parts)), strict=True)
+        streams = gradient_streams()
+        parts = batch.halves() if len(streams) > 1 else [batch]
+        losses, gradients = zip(*map(self._part, streams, parts), strict=True)
         tokens = max(float(batch.weights.sum()), 1.0)
         return sum(losses[1:], losses[0]) / tokens, sum(gradients[1:], gradients[0]) / tokens
 
-    def _part(self, i: int, part: Batch) -> tuple[mx.array, mx.array]:
-        with mx.stream(self._streams[i]):
+    def _part(self, stream: mx.Stream, part: Batch) -> tuple[mx.array, mx.array]:
+        with mx.stream(stream):
             loss, tree = self._loss_and_gradient(part)
             return loss, self._parameters.join(tree)

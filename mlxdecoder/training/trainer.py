@@ -58,6 +58,7 @@ class Trainer:
         self._optimizer = AdamW(weight_decay=options.weight_decay, clip=options.clip)
         self._weights = self._parameters.join(model.trainable_parameters())
         self._moments = (mx.zeros_like(self._weights), mx.zeros_like(self._weights))
+        mx.eval(self._weights, self._moments)  # another thread may train, and could not compute what was begun here
         self._snapshots: deque[mx.array] = deque(maxlen=options.average)
         self.step, self._epoch, self._place = 0, 0, 0
         self._best, self._waited, self._since = math.inf, 0, 0

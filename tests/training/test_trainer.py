@@ -1,5 +1,6 @@
 """Training as a user sees it: it learns, it repeats, it resumes to the bit, it stops with what it has."""
 
+import threading
 from dataclasses import replace
 
 import mlx.core as mx
@@ -186,3 +187,14 @@ def test_dropout_works_in_training_only(prepared, options):
     assert not mx.array_equal(model(source, target), model(source, target)).item()
     model.eval()
     assert mx.array_equal(model(source, target), model(source, target)).item()
+
+
+def test_a_worker_thread_can_train_a_model_that_was_made_elsewhere(prepared, options):
+    trainer, observer = make_trainer(prepared, replace(options, steps=8))
+    worker = threading.Thread(target=trainer.run)
+    worker.start()
+    worker.join()
+    again, same = make_trainer(prepared, replace(options, steps=8))
+    again.run()
+    assert observer.losses == same.losses
+    assert len(trainer.history) == 1

@@ -1,0 +1,32 @@
+"""What the README shows works as it stands there."""
+
+import re
+from pathlib import Path
+
+import mlx.core as mx
+
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+
+
+def test_the_five_lines_print_what_their_comments_say(capsys):
+    exec(BLOCKS[0], {})
+    printed = capsys.readouterr().out.splitlines()
+    told = [line.split("# ")[1] for line in BLOCKS[0].splitlines() if line.startswith("print")]
+    assert [line.partition(": ")[0] for line in told] == printed
+
+
+def test_the_block_of_the_lesson_runs():
+    names = {"x": mx.random.normal((2, 4, 16)), "z": mx.random.normal((2, 6, 16))}
+    exec(BLOCKS[1], names)
+    assert names["y"].shape == (2, 4, 16)
+
+
+def test_every_place_that_it_names_exists():
+    table = README[README.index("## Where things are") :]
+    for cell in re.findall(r"^\| (`[^|]*) \|", table, re.MULTILINE):
+        folder = ""
+        for name in re.findall(r"`([^`]+)`", cell):
+            folder = str(Path(name).parent) + "/" if "/" in name.rstrip("/") else folder
+            path = Path(name) if "/" in name.rstrip("/") or (name.endswith("/") and not folder) else Path(folder + name)
+            assert (Path(__file__).parents[1] / path).exists(), name
