@@ -10,7 +10,7 @@ from itertools import chain
 import mlx.core as mx
 
 from mlxdecoder.errors import UserError
-from mlxdecoder.generate import Decoding, Generation, Model, generating, log_softmax, token_limit
+from mlxdecoder.generate import Decoding, Generation, Model, check_inputs, generating, log_softmax, token_limit
 from mlxdecoder.layers import Watch
 from mlxdecoder.sampling import block_repeats
 
@@ -88,6 +88,7 @@ def beam_search(
     Raises `UserError` for `beam` or `n_best` out of range.
     """
     _check(beam, n_best, length_penalty)
+    check_inputs(inputs)
     end = model.config.end_id
     limits = [token_limit(model, ids, max_tokens) for ids in inputs]
     searches = [Search(beam, n_best, length_penalty, limit, end) for limit in limits]

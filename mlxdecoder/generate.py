@@ -62,7 +62,7 @@ class Decoding:
         max_kv_size: int | None = None,
         watch: Watch | None = None,
     ) -> None:
-        _check_inputs(inputs)
+        check_inputs(inputs)
         self.model, self.watch = model, watch
         self.cache: Any = model.make_cache(max_kv_size) if cached else None
         self._fed = mx.zeros((len(inputs), 0), mx.int32)
@@ -148,6 +148,7 @@ def stream_generate(
     continuation 128 tokens. `block_ngrams` forbids to repeat a run of so many tokens. A row that ends leaves the batch.
     Raises `UserError` for an empty batch or an empty row.
     """
+    check_inputs(inputs)
     rows = [_Row(token_limit(model, ids, max_tokens)) for ids in inputs]
     with generating(model):
         yield from _steps(model, inputs, rows, sampler or make_sampler(), block_ngrams, cached, max_kv_size, watch)
@@ -165,6 +166,7 @@ def generate(
     watch: Watch | None = None,
 ) -> list[Generation]:
     """Decode a batch to the end; the results stand in the order of the inputs. Arguments as in `stream_generate`."""
+    check_inputs(inputs)
     rows = [_Row(token_limit(model, ids, max_tokens)) for ids in inputs]
     with generating(model):
         for _ in _steps(model, inputs, rows, sampler or make_sampler(), block_ngrams, cached, max_kv_size, watch):
@@ -264,9 +266,14 @@ def _steps(
             tokens = tokens[mx.array(going)]
 
 
-def _check_inputs(inputs: Sequence[Sequence[int]]) -> None:
+def check_inputs(inputs: Sequence[Sequence[int]]) -> None:
+    """Raise `UserError` unless there is at least one row, and in each at least one id."""
     if not inputs:
         raise UserError("inputs: none found; at least one sequence of ids is wanted.")
+    if any(isinstance(ids, int | str) for ids in inputs):
+        raise UserError(
+            "inputs: a list of lists of ids is wanted; encode texts first, and put a single one in brackets."
+        )
     empty = [i for i, ids in enumerate(inputs) if not len(ids)]
     if empty:
         raise UserError(f"inputs: row {empty[0]} has no tokens; at least one is wanted.")

@@ -7,7 +7,7 @@ batches and losses ask the recipe and know of no other way, so a different choic
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import mlx.core as mx
 import numpy as np
@@ -127,7 +127,7 @@ def loss_weights(labels: np.ndarray, pad: int) -> np.ndarray:
     return (labels != pad).astype(np.float32)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Recipe:
     """One field for each choice; see the function of the same name for what is right and why.
 
@@ -151,6 +151,11 @@ class Recipe:
     shift_targets: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] = shift_targets
     loss_weights: Callable[[np.ndarray, int], np.ndarray] = loss_weights
     drops_while_generating: bool = False
+
+    def __repr__(self) -> str:
+        """Only what is not right."""
+        changed = [choice.name for choice in fields(self) if getattr(self, choice.name) != choice.default]
+        return f"Recipe({', '.join(f'{name}=...' for name in changed)})"
 
     @property
     def fuses(self) -> bool:

@@ -69,9 +69,17 @@ class Trace:
     ) -> AttentionMap:
         """The weights of one kind with their labels, without padding: sources have it behind, prompts in front."""
         weights = self.stage(kind, "weights", generation)
+        self._check_labels(weights, queries, keys)
         weights = weights[:, :, : len(queries)] if kind == "encoder" else weights[:, :, -len(queries) :]
         weights = weights[..., -len(keys) :] if kind == "decoder" else weights[..., : len(keys)]
         return AttentionMap(kind, weights, intended(kind, len(queries), len(keys), window), list(queries), list(keys))
+
+    def _check_labels(self, weights: np.ndarray, queries: Sequence[str], keys: Sequence[str]) -> None:
+        """One label for each row and column; in a batch of several, padding has none."""
+        T, S = weights.shape[2:]
+        alone = all(shape[0] == 1 for name, shape in self.shapes.items() if name.endswith("weights"))
+        if len(queries) > T or len(keys) > S or (alone and (len(queries), len(keys)) != (T, S)):
+            raise UserError(f"queries, keys: {len(queries)} and {len(keys)} labels found; {T} and {S} wanted.")
 
     def _close(self, logits: mx.array) -> None:
         mx.eval(logits, self._pending)  # one evaluation a pass, instead of one an array

@@ -35,6 +35,10 @@ class Decoding:
     batch_size: int = 32
 
     def __post_init__(self) -> None:
+        drawing = {"top_k": self.top_k, "top_p": self.top_p < 1, "min_p": self.min_p, "seed": self.seed is not None}
+        useless = [name for name, given in drawing.items() if given and self.temperature == 0]
+        if useless:
+            raise UserError(f"{useless[0]}: only used when tokens are drawn; give a temperature above 0 too.")
         if self.temperature > 0 and self.beam > 1:
             raise UserError(f"beam = {self.beam}: a beam of 1 is wanted with a temperature above 0.")
         if self.batch_size < 1:
@@ -45,14 +49,14 @@ class Decoding:
 class Translation:
     """One sentence and what became of it; `finish_reason` "length" means that it was stopped at the limit.
 
-    `unknown` says that the source has characters that the vocabulary does not have.
+    `unknown` are the characters of the source that the model has never seen.
     """
 
     source: str
     text: str
     score: float = 0.0
     finish_reason: str = "stop"
-    unknown: bool = False
+    unknown: list[str] = field(default_factory=list)
     alternatives: list[str] = field(default_factory=list)
 
 
@@ -78,6 +82,8 @@ def translate_all(
     progress: Callable[[int], None] | None = None,
 ) -> list[Translation]:
     """Translate in batches of like length, and tell all. Raises `UserError` for a model of another kind."""
+    if isinstance(sentences, str):
+        raise UserError("sentences: one string found, a list is wanted; put the sentence in brackets.")
     model = as_translator(checkpoint)
     ids = [checkpoint.tokenizer.encode(sentence) for sentence in sentences]
     full = [i for i, row in enumerate(ids) if row]
@@ -86,7 +92,7 @@ def translate_all(
     )
     made = {i: hypotheses for i, hypotheses in zip(full, found, strict=True)}
     return [
-        _translation(checkpoint, sentence, ids[i], made[i]) if i in made else Translation(sentence, "")
+        _translation(checkpoint, sentence, made[i]) if i in made else Translation(sentence, "")
         for i, sentence in enumerate(sentences)
     ]
 
@@ -107,8 +113,7 @@ def _search(model: Translator, batch: Sequence[Sequence[int]], how: Decoding) ->
     return [[one] for one in generate(model, batch, sampler=sampler, **limits)]
 
 
-def _translation(checkpoint: Checkpoint, source: str, ids: list[int], made: list[Generation]) -> Translation:
+def _translation(checkpoint: Checkpoint, source: str, made: list[Generation]) -> Translation:
     texts = [checkpoint.tokenizer.decode(one.tokens) for one in made]
-    return Translation(
-        source, texts[0], made[0].score, made[0].finish_reason, checkpoint.tokenizer.spells_out(ids), texts[1:]
-    )
+    unknown = checkpoint.tokenizer.unknown_characters(source)
+    return Translation(source, texts[0], made[0].score, made[0].finish_reason, unknown, texts[1:])

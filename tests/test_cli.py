@@ -87,7 +87,7 @@ def test_a_limit_is_kept_and_said(run):
         (["translate", "--beam", 0, "x"], "beam = 0"),
         (["translate", "--beam", 2, "--n-best", 3, "x"], "n_best = 3"),
         (["translate", "--temp", -1, "x"], "temp = -1"),
-        (["translate", "--top-p", 0, "--temp", 1, "x"], "top_p = 0"),
+        (["translate", "--top-p", 0, "--temp", 1, "x"], "top_p = 0.0"),
         (["translate", "--max-tokens", 0, "x"], "max_tokens = 0"),
         (["translate", "--model", "no/such/folder", "x"], "no/such/folder: no such folder"),
         (["attend", "   "], "text"),
@@ -98,7 +98,10 @@ def test_a_limit_is_kept_and_said(run):
         (["train", "--corpus", "nothing.tsv", "--out", "run"], "nothing.tsv"),
         (["train", "--toy", "--out", "run", "--n-heads", 5], "n_heads = 5"),
         (["train", "--toy", "--out", "run", "--steps", 0], "steps = 0"),
-        (["train", "--toy", "--out", "run", "--resume"], "run: no such folder"),
+        (["train", "--out", "run", "--resume"], "run: no such folder"),
+        (["train", "--out", "run", "--resume", "--d-model", 32], "--d-model: a resumed run"),
+        (["train", "--toy", "--limit", 5, "--out", "run"], "--limit 5"),
+        (["translate", "--top-k", 5, "x"], "top_k: only used when tokens are drawn"),
     ],
 )
 def test_a_wrong_request_is_answered_in_two_lines_at_most_and_status_2(run, tmp_path, monkeypatch, arguments, said):
@@ -177,9 +180,14 @@ def test_a_corpus_trains_resumes_and_translates(run, tmp_path):
     status, _, err = run(*base, "--steps", 6)
     assert status == 2
     assert "not empty" in err
-    status, out, err = run(*base, "--steps", 9, "--resume", "--json")
+    again = ["train", "--out", tmp_path / "run", "--resume"]
+    status, out, err = run(*again, "--steps", 9, "--json")
     assert status == 0, err
     assert [json.loads(line)["step"] for line in out.splitlines()] == [9]
+    assert "Going on from step 6 of 9." in err
+    status, _, err = run(*again)
+    assert status == 2
+    assert "its run is complete" in err
     status, out, err = run("translate", "--model", tmp_path / "run", "the red cat runs")
     assert status == 0, err
     assert out.count("\n") == 1

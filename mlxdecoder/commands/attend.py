@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from mlxdecoder.commands.common import Subparsers, add_command, add_json, add_model, print_json
+from mlxdecoder.commands.common import Subparsers, add_command, add_json, add_model, print_json, warn_of_unknown
 from mlxdecoder.errors import UserError
 from mlxdecoder.generate import generate
 from mlxdecoder.maps import AttentionMap, save_numbers
@@ -25,7 +25,7 @@ def add_parser(subparsers: Subparsers) -> None:
         "Draw the attention of a model while it translates a sentence: PNG, SVG or PDF, or numbers as JSON or NPZ.",
         'mlxdecoder attend "The black cat sleeps." --kind cross --out cross.png',
     )
-    parser.add_argument("text", help="the sentence")
+    parser.add_argument("text", help="the sentence, in quotes")
     add_model(parser)
     parser.add_argument(
         "--out", type=Path, metavar="FILE", help="where to write, by its ending (default: attention.png)"
@@ -55,6 +55,7 @@ def attention_maps(checkpoint: Checkpoint, text: str, target: str | None = None)
     source = tokenizer.encode(text)
     if not source:
         raise UserError("text: no words found in it; a sentence is wanted.")
+    warn_of_unknown(tokenizer.unknown_characters(text))
     if target is None:
         trace, generation = Trace(), None
         generation = generate(model, [source], watch=trace)[0]

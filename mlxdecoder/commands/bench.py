@@ -32,7 +32,11 @@ def run(options: argparse.Namespace) -> None:
             if options.json:
                 print_json({"bench": name, "rows": [dict(zip(header, row, strict=True)) for row in rows]})
             else:
-                print(f"{title}\n{table(header, [[_cell(value) for value in row] for row in rows])}\n", flush=True)
+                print(
+                    "\n".join(
+                        [title, table(header, [[_cell(value) for value in row] for row in rows]) if rows else "", ""]
+                    )
+                )
 
 
 def _training() -> Part:

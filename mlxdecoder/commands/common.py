@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import shutil
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -36,6 +39,17 @@ def add_json(parser: argparse.ArgumentParser, what: str = "print JSON for progra
 def print_json(value: object) -> None:
     """One line of JSON, at once, so that a reader at the other end of a pipe can follow."""
     print(json.dumps(value, ensure_ascii=False), flush=True)
+
+
+def warn_of_unknown(characters: list[str]) -> None:
+    """Say on stderr which characters of a text the model has never seen."""
+    if characters:
+        print(f"mlxdecoder: the model has never seen {' '.join(characters)}", file=sys.stderr)
+
+
+def command_line() -> str:
+    """How to call the command from here: by its name where a shell finds it, else by its path."""
+    return "mlxdecoder" if shutil.which("mlxdecoder") else os.path.relpath(sys.argv[0])
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:

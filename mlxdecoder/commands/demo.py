@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 
 from mlxdecoder.commands.attend import attention_maps, write_map
-from mlxdecoder.commands.common import Subparsers, add_command
+from mlxdecoder.commands.common import Subparsers, add_command, command_line
 from mlxdecoder.generate import generate
 from mlxdecoder.recipe import RIGHT
 from mlxdecoder.text.corpus import Pair
@@ -33,7 +33,7 @@ def add_parser(subparsers: Subparsers) -> None:
         subparsers,
         "demo",
         run,
-        "Train the toy translator, try it on sentences that it has not seen, and draw its attention: two minutes.",
+        "Train the toy translator, try it on unseen sentences, and draw its attention: about a minute on two cores.",
         "mlxdecoder demo --out my-demo",
     )
     parser.add_argument(
@@ -43,7 +43,7 @@ def add_parser(subparsers: Subparsers) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    out = options.out or _free_folder()
+    out = RunFolder.fresh(options.out or _free_folder()).path
     splits = make_splits()
     checkpoint = _train(splits, RunFolder.fresh(out / "model"), options.steps)
     _measure(checkpoint, splits)
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> None:
     _draw(checkpoint, sentence, out)
     _break(checkpoint, sentence)
     print(f"\nThe model and the pictures are in {out}. Go on with:")
-    print(f'  mlxdecoder translate --model {out / "model"} "{sentence}"')
+    print(f'  {command_line()} translate --model {out / "model"} "{sentence}"')
 
 
 def _train(splits: ToySplits, folder: RunFolder, steps: int) -> Checkpoint:
@@ -101,9 +101,8 @@ def _draw(checkpoint: Checkpoint, sentence: str, out: Path) -> None:
 def _break(checkpoint: Checkpoint, sentence: str) -> None:
     """Decode once more with the causal mask aligned to the wrong corner of the cache."""
     model, tokenizer = as_translator(checkpoint), checkpoint.tokenizer
-    print(
-        "\nThe same model with one mistake, the causal mask aligned top left on a cache, so that only one key is seen:"
-    )
+    print("\nThe same model with one mistake: the causal mask lines up with the wrong end of the cache, so that a new")
+    print("token sees the first one only. It was trained rightly; only its decoding is broken:")
     for name, recipe in (("right", RIGHT), ("mistaken", TOP_LEFT)):
         model.recipe = recipe
         print(f"  {name:<8}  {tokenizer.decode(generate(model, [tokenizer.encode(sentence)])[0].tokens)}")

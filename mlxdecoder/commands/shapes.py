@@ -31,6 +31,10 @@ AXES = {
     "logits": "B T V",
 }
 
+LEGEND = """\
+B batch, T queries, S keys, d model width, d_ff width inside the MLP, dh head width, V vocabulary,
+H query heads, Hkv key and value heads."""
+
 
 def add_parser(subparsers: Subparsers) -> None:
     parser = add_command(
@@ -42,8 +46,8 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     add_model(parser)
     parser.add_argument("--batch", type=int, default=1, help="rows in the batch, B (default: 1)")
-    parser.add_argument("--source-length", type=int, default=6, help="source tokens, S (default: 6)")
-    parser.add_argument("--target-length", type=int, default=4, help="target tokens, T (default: 4)")
+    parser.add_argument("--source-length", type=int, default=6, help="tokens of the source (default: 6)")
+    parser.add_argument("--target-length", type=int, default=4, help="tokens of the target (default: 4)")
     add_json(parser)
 
 
@@ -55,12 +59,17 @@ def run(options: argparse.Namespace) -> None:
     inputs = _inputs(model, options)
     seen = shapes(model, *inputs)
     if options.json:
-        print_json([{"name": name, "shape": list(shape)} for name, shape in seen])
+        print_json([{"name": name, "axes": _axes(name), "shape": list(shape)} for name, shape in seen])
         return
-    rows = [[name, AXES[name.rpartition(".")[2]], " x ".join(map(str, shape))] for name, shape in seen]
+    rows = [[name, _axes(name), " x ".join(map(str, shape))] for name, shape in seen]
     print(table(["tensor", "axes", "shape"], rows))
+    print(f"\n{LEGEND}")
     if not isinstance(model, Encoder):
         print(f"\nA cache that has seen this holds {_cache_bytes(model, inputs):,} bytes.")
+
+
+def _axes(name: str) -> str:
+    return AXES[name.rpartition(".")[2]]
 
 
 def _cache_bytes(model: LanguageModel | Translator, inputs: list[np.ndarray]) -> int:

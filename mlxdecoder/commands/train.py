@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from mlxdecoder.commands.common import Subparsers, add_command, add_json
+from mlxdecoder.commands.common import Subparsers, add_command, add_json, command_line
+from mlxdecoder.commands.train_options import add_model_options, add_training_options
 from mlxdecoder.errors import UserError
 from mlxdecoder.text.bleu import bleu
 from mlxdecoder.text.corpus import Pair, read_corpus
 from mlxdecoder.text.splits import split_without_leaks
 from mlxdecoder.text.toy import make_splits
-from mlxdecoder.training.checkpoint import load_checkpoint, read_json
+from mlxdecoder.training.checkpoint import load_checkpoint, load_training
 from mlxdecoder.training.console import ConsoleObserver
 from mlxdecoder.training.options import TrainingOptions
 from mlxdecoder.training.prepare import Prepared, fresh_model, prepare
@@ -26,8 +27,10 @@ from mlxdecoder.training.trainer import Trainer
 from mlxdecoder.translate import as_translator, load, translate
 
 N_SHOWN = 5
-HELD_OUT = 500
-SMALLEST_TRAINING_SHARE = 0.8
+HELD_OUT = 500  # pairs, but never more than a fifth of a corpus
+CHANGEABLE = ("steps",)  # what a resumed run may be given anew
+
+Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -39,136 +42,173 @@ class Text:
     said: str
 
 
+@dataclass(frozen=True)
+class Origin:
+    """Where the pairs come from: one or two files, or none for the toy grammar; kept in the checkpoints of the run."""
+
+    corpus: list[str]
+    limit: int | None
+
+    def read(self) -> Text:
+        if not self.corpus:
+            toy = make_splits()
+            train, held_out = (
+                [Pair(pair.source, pair.target) for pair in part] for part in (toy.train, toy.validation)
+            )
+            return Text(train, held_out, f"Toy grammar: {len(train)} pairs to train on, {len(held_out)} held out.")
+        corpus = read_corpus(self.corpus[0], self.corpus[1] if len(self.corpus) == 2 else None, self.limit)
+        held_out_count = min(HELD_OUT, len(corpus.pairs) // 5)
+        if held_out_count < 1:
+            raise UserError(f"--corpus: {len(corpus.pairs)} pairs found in {self.corpus[0]}; at least 5 are wanted.")
+        splits = split_without_leaks(corpus.pairs, held_out_count, 0)
+        counts = f"{len(splits.train)} pairs to train on, {len(splits.validation)} held out, with no sentence in both."
+        return Text(splits.train, splits.validation, f"{corpus.report.describe()}\n{counts}")
+
+
 def add_parser(subparsers: Subparsers) -> None:
     parser = add_command(
         subparsers,
         "train",
         run,
         "Train a translator. Ctrl-C saves and stops; --resume goes on as if it had not stopped.",
-        "mlxdecoder train --corpus fra.txt.gz --limit 20000 --preset small --out my-translator",
+        "mlxdecoder train --corpus fra.txt.gz --limit 20000 --out my-translator",
     )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of the run, for its checkpoints")
     text = parser.add_mutually_exclusive_group()
     text.add_argument("--toy", action="store_true", help="train on the toy grammar, English to French (the default)")
     text.add_argument(
         "--corpus",
-        type=Path,
         nargs="+",
         metavar="FILE",
         help="one tab-separated file (source, target) or two files of equal length; plain or .gz",
     )
-    parser.add_argument("--limit", type=int, metavar="N", help="read the first N lines only")
-    parser.add_argument("--resume", action="store_true", help="go on with the run in --out")
-    parser.add_argument("--preset", choices=tuple(PRESETS), help="sizes that go together (default: toy, or small)")
-    parser.add_argument("--vocab-size", type=int, help="pieces of the tokenizer, both languages in one")
-    _add_options(parser.add_argument_group("training"), TrainingOptions())
-    model = parser.add_argument_group("model")
-    for name in ("d-model", "n-heads", "n-kv-heads", "d-ff", "n-layers", "n-encoder-layers"):
-        model.add_argument(f"--{name}", type=int)
-    for name in ("norm", "norm-kind", "positions", "activation"):
-        model.add_argument(f"--{name}")
-    model.add_argument("--dropout", type=float)
+    parser.add_argument("--limit", type=int, metavar="N", help="read the first N pairs of the corpus only")
+    parser.add_argument("--resume", action="store_true", help="go on with the run in --out; only --steps may be new")
+    parser.add_argument(
+        "--preset", choices=tuple(PRESETS), help="sizes that go together (default: small for a corpus, else toy)"
+    )
+    parser.add_argument("--vocab-size", type=int, metavar="N", help="pieces of the tokenizer, both languages in one")
+    add_training_options(parser)
+    add_model_options(parser)
     add_json(parser, "print the measures as JSON lines")
 
 
 def run(options: argparse.Namespace) -> None:
-    preset = _preset(options)
-    say = print if not options.json else _to_stderr
-    text = _read(options)
-    say(text.said)
-    trainer, observer = _resumed(options, text) if options.resume else _started(options, text, preset, say)
+    say: Say = _to_stderr if options.json else print
+    trainer, observer, text = _resumed(options, say) if options.resume else _started(options, say)
     with observer.stopping_on_interrupt():
         trainer.run()
-    if trainer.step < trainer.options.steps:
-        say(f"Stopped at step {trainer.step} of {trainer.options.steps}; --resume goes on.")
-    if not options.json:
+    if trainer.step < trainer.options.steps and observer.wants_stop():
+        say(f"Saved and stopped at step {trainer.step} of {trainer.options.steps}. Go on with:")
+        say(f"  {command_line()} train --resume --out {options.out}")
+    elif not options.json:
         _show(options.out, text.validation)
 
 
-def _started(options: argparse.Namespace, text: Text, preset: Preset, say: Any) -> tuple[Trainer, ConsoleObserver]:
+def _started(options: argparse.Namespace, say: Say) -> tuple[Trainer, ConsoleObserver, Text]:
+    preset, origin = _preset(options), _origin(options)
     folder = RunFolder.fresh(options.out)
+    text = origin.read()
+    say(text.said)
     prepared = prepare(text.train, text.validation, preset.vocab_size, progress=_to_stderr)
     model = fresh_model(preset.model, prepared.tokenizer, preset.training.seed)
-    say(_sizes(prepared))
+    say(_sizes(prepared, preset))
     observer = ConsoleObserver(preset.training.steps, as_json=options.json)
-    return _trainer(model, prepared, preset.training, folder, observer), observer
+    return _trainer(model, prepared, preset.training, folder, observer, origin), observer, text
 
 
-def _resumed(options: argparse.Namespace, text: Text) -> tuple[Trainer, ConsoleObserver]:
-    """Everything but the number of steps is as it was when the run began."""
+def _resumed(options: argparse.Namespace, say: Say) -> tuple[Trainer, ConsoleObserver, Text]:
+    _refuse_changes(options)
     folder = RunFolder(options.out)
     newest = folder.newest()
-    checkpoint = load_checkpoint(newest)
-    training = TrainingOptions(**read_json(newest / "training.json")["options"])
-    if options.steps is not None:
-        training = replace(training, steps=options.steps)
+    state, checkpoint = load_training(newest), load_checkpoint(newest)
+    training = TrainingOptions.from_dict(state.values["options"], str(newest))
+    training = training if options.steps is None else replace(training, steps=options.steps)
+    step = state.values["step"]
+    if step >= training.steps:
+        raise UserError(f"{options.out}: its run is complete, at step {step}; --steps {2 * step}, say, trains on.")
+    origin = Origin(**state.values["origin"])
+    text = origin.read()
+    say(f"{text.said}\nGoing on from step {step} of {training.steps}.")
     prepared = prepare(text.train, text.validation, 0, checkpoint.tokenizer)
-    observer = ConsoleObserver(training.steps, read_json(newest / "training.json")["step"], options.json)
-    trainer = _trainer(as_translator(checkpoint), prepared, training, folder, observer)
+    observer = ConsoleObserver(training.steps, step, options.json)
+    trainer = _trainer(as_translator(checkpoint), prepared, training, folder, observer, origin)
     trainer.resume(newest)
-    return trainer, observer
+    return trainer, observer, text
 
 
-def _trainer(model: Any, prepared: Prepared, training: TrainingOptions, folder: RunFolder, observer: Any) -> Trainer:
+def _trainer(
+    model: Any,
+    prepared: Prepared,
+    training: TrainingOptions,
+    folder: RunFolder,
+    observer: ConsoleObserver,
+    origin: Origin,
+) -> Trainer:
     return Trainer(
-        model, prepared.tokenizer, prepared.train, prepared.validation, training, folder=folder, observer=observer
+        model,
+        prepared.tokenizer,
+        prepared.train,
+        prepared.validation,
+        training,
+        folder=folder,
+        observer=observer,
+        origin={"corpus": origin.corpus, "limit": origin.limit},
     )
 
 
-def _read(options: argparse.Namespace) -> Text:
+def _origin(options: argparse.Namespace) -> Origin:
     if options.corpus is None:
-        toy = make_splits()
-        train, validation = ([Pair(pair.source, pair.target) for pair in part] for part in (toy.train, toy.validation))
-        return Text(train, validation, f"Toy grammar: {len(train)} pairs to train on, {len(validation)} held out.")
+        if options.limit is not None:
+            raise UserError(f"--limit {options.limit}: is for a corpus; leave it out with the toy grammar.")
+        return Origin([], None)
     if len(options.corpus) > 2:
         raise UserError(f"--corpus: {len(options.corpus)} files found; one or two are wanted.")
-    target = options.corpus[1] if len(options.corpus) == 2 else None
-    corpus = read_corpus(options.corpus[0], target, options.limit)
-    held_out = min(HELD_OUT, int(len(corpus.pairs) * (1 - SMALLEST_TRAINING_SHARE)))
-    if held_out < 1:
-        raise UserError(f"--corpus: {len(corpus.pairs)} pairs found in {options.corpus[0]}; at least 5 are wanted.")
-    splits = split_without_leaks(corpus.pairs, held_out, 0)
-    counts = f"{len(splits.train)} pairs to train on, {len(splits.validation)} held out, with no sentence in both."
-    return Text(splits.train, splits.validation, f"{corpus.report.describe()}\n{counts}")
+    return Origin([str(Path(name).absolute()) for name in options.corpus], options.limit)
 
 
 def _preset(options: argparse.Namespace) -> Preset:
     """The preset, with what the command line says instead."""
     preset = PRESETS[options.preset or ("toy" if options.corpus is None else "small")]
-    model = {field.name: getattr(options, field.name, None) for field in fields(preset.model)}
-    training = {field.name: getattr(options, field.name, None) for field in fields(preset.training)}
     return Preset(
         preset.vocab_size if options.vocab_size is None else options.vocab_size,
-        replace(preset.model, **_given(model)),
-        replace(preset.training, **_given(training)),
+        replace(preset.model, **_given(options, preset.model)),
+        replace(preset.training, **_given(options, preset.training)),
     )
 
 
-def _given(values: dict[str, Any]) -> dict[str, Any]:
+def _given(options: argparse.Namespace, kind: Any) -> dict[str, Any]:
+    """What the command line gives of the fields of a dataclass."""
+    values = {field.name: getattr(options, field.name, None) for field in fields(kind)}
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _add_options(group: Any, defaults: TrainingOptions) -> None:
-    for field in fields(defaults):
-        kind = type(getattr(defaults, field.name))
-        group.add_argument(f"--{field.name.replace('_', '-')}", type=kind)
+def _refuse_changes(options: argparse.Namespace) -> None:
+    preset = PRESETS["toy"]
+    names = [*_given(options, preset.model), *_given(options, preset.training)]
+    names += [name for name in ("toy", "corpus", "limit", "preset", "vocab_size") if getattr(options, name)]
+    changed = [name for name in names if name not in CHANGEABLE]
+    if changed:
+        option = changed[0].replace("_", "-")
+        raise UserError(f"--{option}: a resumed run goes on as it began, on the same text; leave it out.")
 
 
-def _sizes(prepared: Prepared) -> str:
-    left_out = f"; {prepared.left_out} pairs left out, too long" if prepared.left_out else ""
-    return f"Vocabulary: {prepared.tokenizer.vocab_size} pieces ({prepared.tokenizer.fingerprint}){left_out}."
+def _sizes(prepared: Prepared, preset: Preset) -> str:
+    left_out = f" {prepared.left_out} pairs are left out, as too long." if prepared.left_out else ""
+    return f"{preset.training.steps} steps; a vocabulary of {prepared.tokenizer.vocab_size} pieces.{left_out}"
 
 
 def _show(folder: Path, validation: Sequence[Pair]) -> None:
     """What the best checkpoint makes of the held-out sentences: some of them, and BLEU over all."""
     checkpoint = load(folder)
     made = translate(checkpoint, [pair.source for pair in validation])
-    print(f"\nHeld-out sentences, translated by {checkpoint.path}:")
-    for pair, text in list(zip(validation, made, strict=True))[:N_SHOWN]:
+    print(f"\nHeld-out sentences, translated by the best checkpoint, {checkpoint.path}:")
+    for pair, text in list(zip(validation, made, strict=True))[:: -(-len(made) // N_SHOWN)]:
         print(f"  {pair.source}\n  → {text}\n    (wanted: {pair.target})")
     if find_spec("sacrebleu"):
         score, signature = bleu(made, [pair.target for pair in validation])
         print(f"BLEU {score:.1f} over {len(made)} sentences, greedy ({signature})")
+    print(f"\nGo on with:\n  {command_line()} translate --model {folder}")
 
 
 def _to_stderr(line: str) -> None:

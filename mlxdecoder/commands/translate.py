@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from mlxdecoder.commands.common import Subparsers, add_command, add_json, add_model, print_json
+from mlxdecoder.commands.common import Subparsers, add_command, add_json, add_model, print_json, warn_of_unknown
 from mlxdecoder.text.corpus import read_lines
 from mlxdecoder.training.checkpoint import Checkpoint
 from mlxdecoder.translate import Decoding, Translation, load, translate_all
@@ -20,7 +20,7 @@ def add_parser(subparsers: Subparsers) -> None:
         subparsers,
         "translate",
         run,
-        "Translate sentences, one a line, from the arguments or from stdin.",
+        "Translate sentences, from the arguments or stdin, one a line. The packaged model knows 135 English words.",
         'echo "The black cat sleeps." | mlxdecoder translate --beam 4',
     )
     parser.add_argument("text", nargs="*", help="sentences; without any, lines are read from stdin")
@@ -84,10 +84,11 @@ def _print(checkpoint: Checkpoint, lines: list[str], how: Decoding, as_json: boo
 
 
 def _warn(translation: Translation) -> None:
-    if translation.unknown:
-        print(f"mlxdecoder: unknown characters in {translation.source!r}", file=sys.stderr)
+    warn_of_unknown(translation.unknown)
     if translation.finish_reason == "length":
-        print(f"mlxdecoder: stopped at the limit of tokens: {translation.source!r}", file=sys.stderr)
+        print(
+            f"mlxdecoder: stopped at the limit of tokens; --max-tokens raises it: {translation.source}", file=sys.stderr
+        )
 
 
 def _as_dict(translation: Translation) -> dict[str, object]:

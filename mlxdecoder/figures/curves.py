@@ -15,6 +15,7 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 from mlxdecoder.errors import UserError
 from mlxdecoder.figures.labels import one_line, style
 from mlxdecoder.figures.panel import INK, PIXELS_PER_INCH, QUIET
+from mlxdecoder.training.observer import Measures
 
 Points = list[tuple[float, float]]
 
@@ -37,14 +38,16 @@ SHARES = (
 )
 
 
-def curves_figure(history: Sequence[Mapping[str, float]], *, title: str = "") -> Figure:
+def curves_figure(history: Sequence[Mapping[str, float] | Measures], *, title: str = "") -> Figure:
     """Training loss above; teacher-forced accuracy and free-running exact match below, over the same steps.
 
-    Each record of `history` has "step" and any of "training_loss", "teacher_forced" (share of next tokens that are
-    right when the ones before are given, 0 to 1) and "exact_match" (share of sentences generated right, 0 to 1).
+    `history` is what a trainer gives, or records as mappings: each has "step" and any of "training_loss",
+    "teacher_forced" (share of next tokens that are right when the ones before are given, 0 to 1) and "exact_match"
+    (share of sentences generated right, 0 to 1).
     Raises `UserError` when a record has no step, a share is not within 0 and 1, or nothing was recorded.
     """
-    curves = {curve: _points(history, curve) for curve in (LOSS, *SHARES)}
+    records = [record.to_dict() if isinstance(record, Measures) else record for record in history]
+    curves = {curve: _points(records, curve) for curve in (LOSS, *SHARES)}
     if not any(curves.values()):
         raise UserError(
             f"history holds no points; each record needs step and {', '.join(curve.key for curve in curves)}."

@@ -105,9 +105,10 @@ def _most(numbers: np.ndarray) -> str:
 
 def _notes(panels: list[Panel], map: AttentionMap) -> list[str]:
     found = " ".join(finding for panel in panels for finding in panel.findings)
-    known = "white line: border of the intended mask" if map.intended is not None else "the intended mask is not known"
     notes = [
-        (True, f"{known[0].upper()}{known[1:]}."),
+        (map.intended is None, "The intended mask is not known."),
+        (map.intended is not None and not map.intended.all(), "White line: border of the intended mask."),
+        (map.kind != "encoder", "A row is the token just read; what it looks at serves to choose the next one."),
         (OUTSIDE in found, f"{OUTSIDE} row with weight outside the intended mask (more than {TOLERANCE})."),
         (WRONG_SUM in found, f"{WRONG_SUM} row with a wrong sum: not 1, or not 0 where the mask allows nothing."),
         (NOT_FINITE in found, f"{NOT_FINITE} hatched: not finite (NaN or infinite)."),

@@ -53,6 +53,7 @@ FAMILIES = (
     "Segoe UI Emoji",
     "Arial Unicode MS",
 )
+WORD_BEGIN = "\u2581"  # what SentencePiece writes for the space before a word
 JOINERS = "\u200c\u200d"
 WIDEST = 16
 SMALLEST, SPACING = 6.0, 1.2
@@ -100,6 +101,7 @@ def elided(text: str, widest: int = WIDEST) -> str:
 def _pieces(text: str) -> list[str]:
     if not text:
         return ["∅"]
+    text = text.removeprefix(WORD_BEGIN) or text
     before, after = len(text) - len(text.lstrip(" ")), len(text.rstrip(" "))
     pieces: list[str] = []
     for place, character in enumerate(text):

@@ -97,7 +97,7 @@ def draw_panel(axes: Axes, panel: Panel, cell: Cell) -> None:
     axes.imshow(pooled, extent=edges, aspect="auto", interpolation="nearest", **look)
     axes.set(xlim=(-0.5, n_keys - 0.5), ylim=(n_queries - 0.5, -0.5), label=panel.heading)
     axes.patch.set(facecolor="#dddddd", edgecolor="#777777", hatch="//////")
-    if panel.allowed is not None:
+    if panel.allowed is not None and not panel.allowed.all():
         _outline(axes, panel.allowed, cell)
     if cell.numbered:
         _number(axes, panel)

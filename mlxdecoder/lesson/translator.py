@@ -99,6 +99,8 @@ def see(causal_mask: mx.array | None, T: int) -> Sight:
     """What the queries see by the lesson's mask [T, T], True = blocked."""
     if causal_mask is None:
         return Sight()
+    if not isinstance(causal_mask, mx.array):
+        raise UserError("causal_mask: an array is wanted, True where a query may not look; build_causal_mask draws it.")
     if causal_mask.shape != (T, T) or causal_mask.dtype != mx.bool_:
         raise UserError(
             f"causal_mask: {causal_mask.dtype} of shape {causal_mask.shape} found, mlx.core.bool of shape {(T, T)} "

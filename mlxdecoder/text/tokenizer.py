@@ -45,6 +45,9 @@ class Tokenizer:
         self.fingerprint = hashlib.sha256(model).hexdigest()[:16]
         self._processor = processor
 
+    def __repr__(self) -> str:
+        return f"Tokenizer({self.vocab_size} pieces, {self.fingerprint})"
+
     @classmethod
     def train(
         cls,
@@ -67,14 +70,15 @@ class Tokenizer:
         texts = [text for line in lines if (text := _prepare(line))]
         if not texts:
             raise UserError("lines: no text to train a tokenizer on, every line is blank; give a text with words in it")
-        task = f"training a {kind} vocabulary of {vocab_size:,} on {len(texts):,} lines"
+        task = f"Training a vocabulary of {vocab_size:,} pieces on {len(texts):,} lines"
+        report(task)
         model = _in_background(
             lambda: _train(texts, vocab_size, kind), lambda seconds: report(f"{task}: {seconds:.0f} s")
         )
         tokenizer = cls.from_bytes(model)
-        report(f"vocabulary of {tokenizer.vocab_size:,} pieces ready")
+        report(f"Vocabulary of {tokenizer.vocab_size:,} pieces ready")
         if tokenizer.vocab_size < vocab_size:
-            report(f"{vocab_size:,} pieces were asked for, but the text supports no more than {tokenizer.vocab_size:,}")
+            report(f"{vocab_size:,} pieces were asked for; the text supports no more than {tokenizer.vocab_size:,}")
         return tokenizer
 
     @classmethod
@@ -132,9 +136,12 @@ class Tokenizer:
         """
         return [_label(self._processor.id_to_piece(index)) for index in self._checked(ids)]
 
-    def spells_out(self, ids: Iterable[int]) -> bool:
-        """Whether some of `ids` [T] are unknown, or bytes of a character that the vocabulary does not have."""
-        return any(index == UNKNOWN or self._processor.is_byte(index) for index in self._checked(ids))
+    def unknown_characters(self, text: str) -> list[str]:
+        """The characters of `text` that the vocabulary does not have, so that they are read as bytes; each once."""
+        return [character for character in dict.fromkeys(_prepare(text)) if self._spells_out(character)]
+
+    def _spells_out(self, character: str) -> bool:
+        return any(self._processor.is_byte(index) for index in self.encode(character))
 
     def _checked(self, ids: Iterable[int]) -> list[int]:
         indices = [operator.index(index) for index in ids]
@@ -218,6 +225,7 @@ def _in_background(work: Callable[[], bytes], tick: Callable[[float], None]) -> 
     start = time.monotonic()
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
+    thread.join(1.0)
     while thread.is_alive():
         tick(time.monotonic() - start)
         thread.join(1.0)

@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ TRAINING, TRAINING_ARRAYS = "training.json", "training.safetensors"
 class Checkpoint:
     """A model that is ready to use, the tokenizer that it was trained with, and where it came from."""
 
-    model: Encoder | LanguageModel | Translator
+    model: Encoder | LanguageModel | Translator = field(repr=False)
     tokenizer: Tokenizer
     path: Path
 

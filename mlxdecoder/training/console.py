@@ -21,14 +21,17 @@ class ConsoleObserver(Observer):
     """Shows a run on stderr, and its measures on stdout, as a table or as JSON lines."""
 
     def __init__(self, steps: int, first: int = 0, as_json: bool = False) -> None:
-        self._bar = tqdm(total=steps, initial=first, unit="step", file=sys.stderr, dynamic_ncols=True, leave=False)
+        # None: no bar where stderr is no terminal, such as a log.
+        self._bar = tqdm(
+            total=steps, initial=first, unit="step", file=sys.stderr, dynamic_ncols=True, leave=False, disable=None
+        )
         self._as_json, self._stops = as_json, False
         if not as_json:
             self._bar.write(HEADER, file=sys.stdout)
 
     def stepped(self, report: StepReport) -> None:
         self._bar.set_postfix_str(f"loss {report.loss:.3f}, {report.tokens_per_second:,.0f} tokens/s", refresh=False)
-        self._bar.update(report.step - self._bar.n)
+        self._bar.update(1)
 
     def measured(self, measures: Measures) -> None:
         line = json.dumps(measures.to_dict()) if self._as_json else measures_line(measures)
@@ -52,7 +55,7 @@ class ConsoleObserver(Observer):
             if self._stops:
                 raise KeyboardInterrupt
             self._stops = True
-            self._bar.write("Stopping after this step; once more breaks off.", file=sys.stderr)
+            self._bar.write("Saving and stopping. Press Ctrl-C again to stop without saving.", file=sys.stderr)
 
         before = signal.signal(signal.SIGINT, stop)
         try:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
-from dataclasses import asdict, dataclass
-from typing import Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from mlxdecoder.errors import UserError
 
@@ -16,7 +15,7 @@ Schedule = Literal["cosine", "inverse_sqrt"]
 class TrainingOptions:
     """Lengths are in tokens, intervals in steps; `patience` counts evaluations without a better loss, 0 = endless.
 
-    `average` is how many of the last snapshots, taken every `snapshot_every` steps, make the weights that are kept.
+    `average` is how many snapshots, taken every `snapshot_every` steps and at the end, make the weights that are kept.
     """
 
     steps: int = 1000
@@ -56,8 +55,13 @@ class TrainingOptions:
         done = (step - self.warmup) / max(self.steps - self.warmup, 1)
         return self.learning_rate * 0.5 * (1 + math.cos(math.pi * min(done, 1.0)))
 
-    def to_json(self) -> str:
-        return json.dumps(asdict(self), indent=2) + "\n"
+    @classmethod
+    def from_dict(cls, values: dict[str, Any], name: str = "options") -> TrainingOptions:
+        """Read what `asdict` gave; `name` stands in the message of the `UserError` for what does not fit."""
+        try:
+            return cls(**values)
+        except (TypeError, UserError) as error:
+            raise UserError(f"{name}: {error}") from None
 
 
 def _require(holds: bool, name: str, found: object, wanted: str) -> None:

@@ -29,7 +29,7 @@ class RunFolder:
             raise UserError(f"{folder.path}: is a file; a folder for the run is wanted.")
         if folder.path.is_dir() and any(not _is_leftover(entry) for entry in folder.path.iterdir()):
             raise UserError(
-                f"{folder.path}: is not empty; choose another folder, or give --resume to go on with its run."
+                f"{folder.path}: is not empty; choose another folder (a training run goes on with train --resume)."
             )
         return folder
 

@@ -34,7 +34,8 @@ class Trainer:
     """Trains a translator on examples; `run` goes on from wherever the state is, to the end or until stopped.
 
     With a `folder`, a checkpoint is saved at every evaluation, and when the run ends. The weights that are measured and
-    saved are the average of the last snapshots; training itself goes on from its own.
+    saved are the average of the last snapshots; training itself goes on from its own. `origin` says where the examples
+    came from; it is kept in the checkpoints for those who resume.
     """
 
     def __init__(
@@ -47,12 +48,13 @@ class Trainer:
         *,
         folder: RunFolder | None = None,
         observer: Observer | None = None,
+        origin: dict[str, Any] | None = None,
     ) -> None:
         if not train:
             raise UserError("train: no examples found; at least one is wanted.")
         self.model, self.tokenizer, self.options = model, tokenizer, options
         self._train, self._validation = train, validation
-        self._folder, self._observer = folder, observer or Observer()
+        self._folder, self._observer, self._origin = folder, observer or Observer(), origin or {}
         self._parameters = FlatParameters(model)
         self._gradient = GradientStep(model, self._parameters, options.label_smoothing)
         self._optimizer = AdamW(weight_decay=options.weight_decay, clip=options.clip)
@@ -162,10 +164,10 @@ class Trainer:
         return bool(self.options.patience) and self._waited >= self.options.patience
 
     def _average(self) -> mx.array:
-        """The mean of the last snapshots, or the weights themselves before the first one."""
-        if not self._snapshots:
-            return self._weights
-        return sum(list(self._snapshots)[1:], self._snapshots[0]) / len(self._snapshots)
+        """The mean of the last snapshots, of which the present weights are always one."""
+        latest = [] if self.step and self.step % self.options.snapshot_every == 0 else [self._weights]
+        kept = [*self._snapshots, *latest][-self.options.average :]
+        return sum(kept[1:], kept[0]) / len(kept)
 
     def _show(self, weights: mx.array) -> None:
         self.model.update(self._parameters.split(weights))
@@ -187,6 +189,7 @@ class Trainer:
         arrays |= {f"snapshot{i}": snapshot for i, snapshot in enumerate(self._snapshots)}
         values: dict[str, Any] = {
             "options": asdict(self.options),
+            "origin": self._origin,
             "examples": self._fingerprint(),
             "step": self.step,
             "epoch": self._epoch,

@@ -241,6 +241,5 @@ def test_tokenizers_made_elsewhere_are_refused_with_the_reason() -> None:
 
 def test_it_says_which_text_has_characters_that_it_lacks() -> None:
     tokenizer = trained("bpe")
-    assert not tokenizer.spells_out(tokenizer.encode(LINES[0]))
-    assert tokenizer.spells_out(tokenizer.encode(LINES[0] + " 🦊"))
-    assert tokenizer.spells_out([UNKNOWN])
+    assert tokenizer.unknown_characters(LINES[0]) == []
+    assert tokenizer.unknown_characters("🦊" + LINES[0] + " 🦊☃") == ["🦊", "☃"]
