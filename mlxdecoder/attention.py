@@ -65,6 +65,7 @@ def attention(
     that see nothing give zeros. `watch(name, array)` is told every stage. Raises `UserError` for shapes and types that
     do not fit.
     """
+    query, key, value = (mx.array(x) for x in (query, key, value))
     _check_operands(query, key, value)
     B, H, T, _ = query.shape
     S = key.shape[2]
@@ -76,7 +77,7 @@ def attention(
         first = mask.first_query(T, S)
         sight = draw(mask, np.arange(first, first + T), np.arange(S))
     else:
-        sight = Sight() if mask is None else _sight_of_array(mask, (B, H, T, S))
+        sight = Sight() if mask is None else _sight_of_array(mx.array(mask), (B, H, T, S))
     return attend(query, key, value, sight, recipe, watch)
 
 
@@ -92,7 +93,7 @@ def attend(
     """`attention` without checks, on a mask already drawn: by a fused kernel where one is right, else in stages."""
     drops = dropout is not None and dropout.training and dropout.rate > 0
     if ON_METAL and recipe.fuses and not drops and not sight.empty_rows:
-        context = _fused(query, key, value, sight)
+        context = _fused(query, key, value, sight, recipe.scale(query.shape[-1]))
         if watch:  # the stages are shown beside the fused result, so that watching changes no output
             watch("weights", _weights(query, key, sight, recipe, watch))
     else:
@@ -164,12 +165,11 @@ def _weights(query: mx.array, key: mx.array, sight: Sight, recipe: Recipe, watch
     return recipe.normalise(masked, sight.allowed)
 
 
-def _fused(query: mx.array, key: mx.array, value: mx.array, sight: Sight) -> mx.array:
+def _fused(query: mx.array, key: mx.array, value: mx.array, sight: Sight, scale: float) -> mx.array:
     mask = sight.allowed
     if sight.bias is not None:
         bias = mx.maximum(sight.bias, mx.finfo(query.dtype).min)  # or a half type would make -inf of it
         mask = (bias if mask is None else mx.where(mask, bias, -mx.inf)).astype(query.dtype)
-    scale = query.shape[-1] ** -0.5
     return mx.fast.scaled_dot_product_attention(query, key, value, scale=scale, mask=mask)
 
 
@@ -177,6 +177,8 @@ def _check_operands(query: mx.array, key: mx.array, value: mx.array) -> None:
     for name, array in (("query", query), ("key", key), ("value", value)):
         if array.ndim != 4:
             raise UserError(f"{name}: shape {array.shape} found, [batch, heads, length, width] wanted.")
+        if not mx.issubdtype(array.dtype, mx.floating) or 0 in (array.shape[1], array.shape[3]):
+            raise UserError(f"{name}: {array.dtype} of shape {array.shape} found; floats, heads, a width wanted.")
     B, H, _, dh = query.shape
     Bk, Hkv, S, dk = key.shape
     if (Bk, dk) != (B, dh) or H % Hkv:

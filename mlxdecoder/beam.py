@@ -10,9 +10,11 @@ from itertools import chain
 import mlx.core as mx
 
 from mlxdecoder.errors import UserError
-from mlxdecoder.generate import Decoding, Generation, Model, check_inputs, generating, log_softmax, token_limit
+from mlxdecoder.generate import Decoding, Generation, Model, as_rows, generating, log_softmax, token_limit
 from mlxdecoder.layers import Watch
 from mlxdecoder.sampling import block_repeats
+
+WIDEST = 256  # beams
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,8 @@ class Search:
             self.live = []
 
     def results(self) -> list[Generation]:
+        if not self.ended:  # no candidate had a probability, as with weights that are no numbers
+            return [Generation([], math.nan, "length", score=math.nan)]
         return sorted(self.ended, key=lambda generation: -generation.score)[: self.n_best]
 
     def _end(self, hypothesis: Hypothesis, reason: str) -> None:
@@ -88,7 +92,7 @@ def beam_search(
     Raises `UserError` for `beam` or `n_best` out of range.
     """
     _check(beam, n_best, length_penalty)
-    check_inputs(inputs)
+    inputs = as_rows(inputs)
     end = model.config.end_id
     limits = [token_limit(model, ids, max_tokens) for ids in inputs]
     searches = [Search(beam, n_best, length_penalty, limit, end) for limit in limits]
@@ -138,9 +142,9 @@ def _live(searches: list[Search]) -> Iterator[Hypothesis]:
 
 
 def _check(beam: int, n_best: int, length_penalty: float) -> None:
-    if beam < 1:
-        raise UserError(f"beam = {beam}: at least 1 is wanted.")
+    if not 1 <= beam <= WIDEST:
+        raise UserError(f"beam = {beam}: wanted from 1 to {WIDEST}.")
     if not 1 <= n_best <= beam:
         raise UserError(f"n_best = {n_best}: wanted from 1 to beam = {beam}.")
-    if not 0 <= length_penalty < math.inf:
-        raise UserError(f"length_penalty = {length_penalty}: wanted 0 or more, and finite.")
+    if not 0 <= length_penalty <= 10:
+        raise UserError(f"length_penalty = {length_penalty}: wanted from 0 to 10.")

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 # The names that Fedora gives to the builds with threads, then the name that everybody has.
 _LIBRARIES = ("libopenblasp.so.0", "libopenblaso.so.0", "libopenblas.so.0")
 _NEEDED = ("cblas_sgemm", "sgemm_")  # what MLX calls, and what its LAPACK calls
-_THREAD_SETTERS = ("openblas_set_num_threads", "MKL_Set_Num_Threads")
+_THREADS = (("openblas_get_num_threads", "openblas_set_num_threads"), ("MKL_Get_Max_Threads", "MKL_Set_Num_Threads"))
 _INSTALLERS = {
     "apt-get": "sudo apt-get install libopenblas0-pthread",
     "dnf": "sudo dnf install openblas-threads",
@@ -70,21 +70,19 @@ def warn_when_slow() -> None:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let each matrix product use one thread; afterwards as many as there are cores.
+    """Let each matrix product use one thread; afterwards as many as before.
 
     For those who compute on several streams at once. Without a library that `prepare` loaded, nothing happens.
     """
-    _set_threads(1)
+    get, set_ = next((names for names in _THREADS if hasattr(_library, names[0])), ("", ""))
+    before = getattr(_library, get)() if get else 1
+    if set_:
+        getattr(_library, set_)(1)
     try:
         yield
     finally:
-        _set_threads(os.cpu_count() or 1)
-
-
-def _set_threads(count: int) -> None:
-    for name in _THREAD_SETTERS:
-        if hasattr(_library, name):
-            getattr(_library, name)(count)
+        if set_:
+            getattr(_library, set_)(before)
 
 
 def _load(name: str) -> ctypes.CDLL | None:

@@ -36,9 +36,9 @@ class _Cache:
         return f"{type(self).__name__}(offset={self.offset}, nbytes={self.nbytes})"
 
     @property
-    def batch(self) -> int | None:
-        """How many rows are held; None while nothing is."""
-        return None if self.keys is None else self.keys.shape[0]
+    def fits(self) -> tuple[int, int, int] | None:
+        """Rows, heads and width of what is held; None while nothing is."""
+        return None if self.keys is None else (self.keys.shape[0], self.keys.shape[1], self.keys.shape[3])
 
     def reorder(self, rows: Sequence[int]) -> None:
         """Make the batch of these rows, in this order; a row may be taken more than once, or dropped."""
@@ -100,6 +100,8 @@ class KVCache(_Cache):
         """Forget the last `n` tokens; gives how many there were to forget."""
         n = min(self.offset, max(n, 0))
         self.offset -= n
+        if self.offset == 0:
+            self.keys = self.values = None
         return n
 
     def make_mask(self, N: int, window_size: int | None = None) -> mx.array | None:
@@ -175,6 +177,8 @@ class RotatingKVCache(_Cache):
         if n and self.keys is not None and self.values is not None:
             self.offset -= n
             self.keys, self.values = self.keys[..., : self.offset, :], self.values[..., : self.offset, :]
+        if self.offset == 0:
+            self.keys = self.values = None
         return n
 
     def make_mask(self, N: int, window_size: int | None = None) -> mx.array | None:
@@ -202,13 +206,6 @@ class CrossAttentionCache(_Cache):
             self.source, self.offset = source, self.keys.shape[2]
         return self.keys, self.values
 
-    def is_trimmable(self) -> bool:
-        return True
-
-    def trim(self, n: int) -> int:
-        """Nothing to forget: the source stays as it is, whatever the decoder takes back."""
-        return n
-
 
 SelfAttentionCache = KVCache | RotatingKVCache
 
@@ -235,8 +232,8 @@ class TranslatorCache:
         return self.own.trim(n)
 
     @property
-    def batch(self) -> int | None:
-        return self.own.batch
+    def fits(self) -> tuple[int, int, int] | None:
+        return self.own.fits
 
     def reorder(self, rows: Sequence[int]) -> None:
         self.own.reorder(rows)
@@ -282,7 +279,10 @@ def load_prompt_cache(path: Path | str) -> list[SelfAttentionCache]:
     arrays, metadata = load_safetensors(path)
     if "layers" not in metadata:
         raise UserError(f"{path}: no prompt cache; wanted a file that save_prompt_cache wrote.")
-    return [_load_layer(i, arrays, metadata) for i in range(int(metadata["layers"]))]
+    try:
+        return [_load_layer(i, arrays, metadata) for i in range(int(metadata["layers"]))]
+    except (KeyError, ValueError) as error:
+        raise UserError(f"{path}: a damaged prompt cache ({error}).") from None
 
 
 class CachedModel(Protocol):

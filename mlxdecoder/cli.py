@@ -3,35 +3,42 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+
+from mlxdecoder.errors import UserError
+from mlxdecoder.streams import open_streams, unheard_is_fine
 
 COMMANDS = ("train", "translate", "attend", "lesson", "shapes", "demo", "bench")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; gives the exit status: 0, 2 for a wrong request, 130 when interrupted."""
-    from mlxdecoder.errors import UserError
-
-    options = make_parser().parse_args(arguments)
+    command = "mlxdecoder"
     try:
+        open_streams()
+        options = make_parser().parse_args(arguments)
+        command = f"mlxdecoder {options.command}"
         _warn_of_slow_products()
-        return int(options.run(options) or 0)
-    except UserError as error:
-        print(f"mlxdecoder {options.command}: {error}", file=sys.stderr)
-        return 2
-    except BrokenPipeError:  # the reader of our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        with unheard_is_fine():
+            return int(options.run(options) or 0)
         return 0
+    except UserError as error:
+        return _refuse(f"{command}: {error}")
     except OSError as error:
         named = f"{error.filename}: " if error.filename else ""
-        print(f"mlxdecoder {options.command}: {named}{error.strerror or error}.", file=sys.stderr)
-        return 2
+        return _refuse(f"{command}: {named}{error.strerror or error}.")
+    except MemoryError:
+        return _refuse(f"{command}: more memory is wanted than there is; ask for less at once.")
     except KeyboardInterrupt:
-        print("\nmlxdecoder: interrupted.", file=sys.stderr)
+        print("\nmlxdecoder: interrupted; nothing more was saved.", file=sys.stderr)
         return 130
+
+
+def _refuse(message: str) -> int:
+    print(message, file=sys.stderr)
+    return 2
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -50,6 +50,8 @@ def save_safetensors(path: Path | str, arrays: dict[str, mx.array], metadata: di
     temporary = path.parent / f".{path.name}.{os.getpid()}.safetensors"
     try:
         mx.save_safetensors(str(temporary), arrays, metadata)
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import mlx.core as mx
 import numpy as np
@@ -26,8 +26,8 @@ class Generation:
     """What became of one source or prompt.
 
     `tokens` are the new ones, without marks; `logprob` is the sum of their log-probabilities, the end mark's included;
-    `score` ranks hypotheses; `finish_reason` is "stop" at the end mark or "length" at the limit; `path` gives its
-    row in the batch at each decoder pass, for those who watched.
+    `finish_reason` is "stop" at the end mark or "length" at the limit; `path` gives its row in the batch at each
+    decoder pass, for those who watched; `score` is `logprob` by length, and ranks hypotheses.
     """
 
     tokens: list[int]
@@ -62,7 +62,7 @@ class Decoding:
         max_kv_size: int | None = None,
         watch: Watch | None = None,
     ) -> None:
-        check_inputs(inputs)
+        inputs = as_rows(inputs)
         self.model, self.watch = model, watch
         self.cache: Any = model.make_cache(max_kv_size) if cached else None
         self._fed = mx.zeros((len(inputs), 0), mx.int32)
@@ -101,11 +101,6 @@ class Decoding:
             for layer in self.cache or ():
                 layer.cross.source = self._memory.source
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes that the caches hold."""
-        return sum(layer.nbytes for layer in self.cache or ())
-
 
 @dataclass
 class _Row:
@@ -128,7 +123,8 @@ class _Row:
             self.finish_reason = "length"
 
     def done(self) -> Generation:
-        return Generation(self.tokens, self.logprob, self.finish_reason or "length", tuple(self.path), self.logprob)
+        score = self.logprob / max(len(self.path), 1)
+        return Generation(self.tokens, self.logprob, self.finish_reason or "length", tuple(self.path), score)
 
 
 def stream_generate(
@@ -148,10 +144,9 @@ def stream_generate(
     continuation 128 tokens. `block_ngrams` forbids to repeat a run of so many tokens. A row that ends leaves the batch.
     Raises `UserError` for an empty batch or an empty row.
     """
-    check_inputs(inputs)
+    inputs = as_rows(inputs)
     rows = [_Row(token_limit(model, ids, max_tokens)) for ids in inputs]
-    with generating(model):
-        yield from _steps(model, inputs, rows, sampler or make_sampler(), block_ngrams, cached, max_kv_size, watch)
+    yield from _steps(model, inputs, rows, sampler or make_sampler(), block_ngrams, cached, max_kv_size, watch)
 
 
 def generate(
@@ -166,11 +161,10 @@ def generate(
     watch: Watch | None = None,
 ) -> list[Generation]:
     """Decode a batch to the end; the results stand in the order of the inputs. Arguments as in `stream_generate`."""
-    check_inputs(inputs)
+    inputs = as_rows(inputs)
     rows = [_Row(token_limit(model, ids, max_tokens)) for ids in inputs]
-    with generating(model):
-        for _ in _steps(model, inputs, rows, sampler or make_sampler(), block_ngrams, cached, max_kv_size, watch):
-            pass
+    for _ in _steps(model, inputs, rows, sampler or make_sampler(), block_ngrams, cached, max_kv_size, watch):
+        pass
     return [row.done() for row in rows]
 
 
@@ -248,10 +242,13 @@ def _steps(
     max_kv_size: int | None,
     watch: Watch | None,
 ) -> Iterator[Step]:
-    decoding = Decoding(model, inputs, cached=cached, max_kv_size=max_kv_size, watch=watch)
+    with generating(model):
+        decoding = Decoding(model, inputs, cached=cached, max_kv_size=max_kv_size, watch=watch)
     live, tokens = list(range(len(rows))), decoding.first
     while live:
-        logprobs = block_repeats(log_softmax(decoding.feed(tokens)), [rows[i].tokens for i in live], block_ngrams)
+        with generating(model):  # never while others have their turn
+            logits = decoding.feed(tokens)
+        logprobs = block_repeats(log_softmax(logits), [rows[i].tokens for i in live], block_ngrams)
         chosen = sampler(logprobs)
         gains = mx.take_along_axis(logprobs, chosen[:, None], axis=-1)[:, 0]
         mx.eval(chosen, gains)
@@ -266,14 +263,17 @@ def _steps(
             tokens = tokens[mx.array(going)]
 
 
-def check_inputs(inputs: Sequence[Sequence[int]]) -> None:
-    """Raise `UserError` unless there is at least one row, and in each at least one id."""
-    if not inputs:
+def as_rows(inputs: object) -> list[list[int]]:
+    """Ids as lists; raises `UserError` unless there is at least one row, and in each at least one whole number."""
+    rows = inputs.tolist() if isinstance(inputs, mx.array | np.ndarray) else list(cast(Any, inputs))
+    if not rows:
         raise UserError("inputs: none found; at least one sequence of ids is wanted.")
-    if any(isinstance(ids, int | str) for ids in inputs):
-        raise UserError(
-            "inputs: a list of lists of ids is wanted; encode texts first, and put a single one in brackets."
-        )
-    empty = [i for i, ids in enumerate(inputs) if not len(ids)]
-    if empty:
-        raise UserError(f"inputs: row {empty[0]} has no tokens; at least one is wanted.")
+    if any(isinstance(row, int | float | str) for row in rows):
+        raise UserError("inputs: lists of ids are wanted; encode texts first, and put a single one in brackets.")
+    rows = [row.tolist() if isinstance(row, mx.array | np.ndarray) else list(row) for row in rows]
+    for i, row in enumerate(rows):
+        if not row:
+            raise UserError(f"inputs: row {i} has no tokens; at least one is wanted.")
+        if not all(isinstance(token, int | np.integer) for token in row):
+            raise UserError(f"inputs: row {i} has something else than whole numbers; encode the text first.")
+    return [[int(token) for token in row] for row in rows]

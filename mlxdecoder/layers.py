@@ -39,6 +39,8 @@ class Dropout(nn.Module):
         if not self.training or self.rate == 0:
             return x
         kept = max(256 - round(256 * self.rate), 1)  # of 256
+        if kept == 256:
+            return x
         return x * ((random_bytes(x.shape) < kept) * mx.array(256 / kept, x.dtype))
 
 

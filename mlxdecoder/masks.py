@@ -52,6 +52,10 @@ class Mask(ABC):
         return mx.array(np.broadcast_to(drawn, np.broadcast_shapes(drawn.shape, (1, 1, T, S))))
 
     def __and__(self, other: Mask) -> Mask:
+        if self.batch not in (None, other.batch) and other.batch is not None:
+            raise UserError(
+                f"masks: {self.batch} rows on one side of &, {other.batch} on the other; they must be equal."
+            )
         parts = [part for mask in (self, other) for part in parts_of(mask)]
         return parts[0] if len(parts) == 1 else Both(tuple(parts)) if parts else Full()
 

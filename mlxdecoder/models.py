@@ -119,8 +119,8 @@ class Encoder(_Model):
     def __call__(self, inputs: Ids, layout: Layout = Layout(), watch: Watch | None = None) -> mx.array:
         """Ids [B, T] or images [B, height, width, channels] to states [B, T, d], or to class logits [B, n_classes]."""
         x = self._embed_images(inputs) if self.config.n_patches else self._embed_text(inputs)
-        layout.check(len(x))
-        layout = replace(layout, window=self._window)
+        layout.check(len(x), ["source"])
+        layout = replace(layout, window=layout.window & self._window)
         mask = self.recipe.encoder_mask(layout)
         x = self.stack(x, mask, self.recipe, places=layout.source, watch=within(watch, "encoder"))
         if self.config.pooling != "none":
@@ -164,15 +164,15 @@ class LanguageModel(_Model):
     ) -> mx.array:
         """Ids [B, T] to logits [B, T, V]; with a cache, ids are those behind what it holds, and it takes them in."""
         ids = check_ids("tokens", tokens, self.config.target_vocab)
-        layout.check(len(ids))
-        check_cache(cache, self.config.n_layers, len(ids))
+        layout.check(len(ids), ["target"])
+        check_cache(cache, self.config, len(ids))
         return self.decode_unchecked(ids, layout, cache, watch)
 
     def decode_unchecked(
         self, ids: mx.array, layout: Layout, cache: Sequence[SelfAttentionCache] | None, watch: Watch | None
     ) -> mx.array:
         """The same for those who have checked: ids are an array, the layout and the cache fit."""
-        layout = replace(layout, window=self._window)
+        layout = replace(layout, window=layout.window & self._window)
         states = self.stack(
             self._embed(self.embedding, ids),
             self.recipe.decoder_mask(layout),
@@ -221,9 +221,9 @@ class Translator(_Model):
     def encode(self, source: Ids, layout: Layout = Layout(), watch: Watch | None = None) -> Memory:
         """Read source ids [B, S]; `layout.source` says what is padding."""
         ids = check_ids("source", source, self.config.n_source_ids)
-        layout.check(len(ids))
+        layout.check(len(ids), ["source", "target"])
         x = self._embed(self.embedding if self.config.tied else self.source_embedding, ids)
-        mask = self.recipe.encoder_mask(layout)
+        mask = self.recipe.encoder_mask(replace(layout, window=Full()))
         states = self.encoder(x, mask, self.recipe, places=layout.source, watch=within(watch, "encoder"))
         return Memory(states, layout, source=object())
 
@@ -236,7 +236,7 @@ class Translator(_Model):
     ) -> mx.array:
         """Target ids [B, T] to logits [B, T, V]; with a cache, ids are those behind what it holds."""
         ids = check_ids("target", target, self.config.target_vocab, batch=len(memory.states))
-        check_cache(cache, self.config.n_layers, len(ids))
+        check_cache(cache, self.config, len(ids))
         self._check_source(cache, memory)
         return self.decode_unchecked(ids, memory, cache, watch)
 
@@ -244,7 +244,7 @@ class Translator(_Model):
         self, ids: mx.array, memory: Memory, cache: Sequence[TranslatorCache] | None, watch: Watch | None
     ) -> mx.array:
         """The same for those who have checked: ids are an array, the cache is that of the memory."""
-        layout = replace(memory.layout, window=self._window)
+        layout = replace(memory.layout, window=memory.layout.window & self._window)
         states = self.decoder(
             self._embed(self.embedding, ids),
             self.recipe.decoder_mask(layout),
@@ -291,6 +291,7 @@ def make_model(config: ModelConfig, recipe: Recipe = RIGHT) -> Encoder | Languag
     """The model that a configuration describes, with fresh weights from `mx.random`."""
     kinds: dict[str, Any] = {"encoder": Encoder, "language_model": LanguageModel, "translator": Translator}
     model: Encoder | LanguageModel | Translator = kinds[config.architecture](config, recipe)
+    mx.eval(model.parameters())  # another thread may use it, and could not compute what was begun here
     return model
 
 
@@ -336,11 +337,12 @@ def check_ids(name: str, ids: Ids, n_ids: int, batch: int | None = None) -> mx.a
     return mx.array(found.astype(np.int32))
 
 
-def check_cache(cache: Sequence[Any] | None, n_layers: int, batch: int) -> None:
+def check_cache(cache: Sequence[Any] | None, config: ModelConfig, batch: int) -> None:
     """Raise `UserError` for a cache of another model or of another batch."""
     if cache is None:
         return
-    if len(cache) != n_layers:
-        raise UserError(f"cache: {len(cache)} layers found, {n_layers} wanted; make it with make_prompt_cache(model).")
-    if cache[0].batch not in (None, batch):
-        raise UserError(f"cache: holds {cache[0].batch} rows, but the batch has {batch}; use a new one.")
+    if len(cache) != config.n_layers:
+        raise UserError(f"cache: {len(cache)} layers found, {config.n_layers} wanted; use make_prompt_cache(model).")
+    wanted = (batch, config.kv_heads, config.width_per_head)
+    if cache[0].fits not in (None, wanted):
+        raise UserError(f"cache: made for {cache[0].fits} rows, heads and width, {wanted} wanted; use a new one.")

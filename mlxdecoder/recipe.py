@@ -41,11 +41,15 @@ class Layout:
         """The layout of a batch made of these rows of the batch."""
         return Layout(self.source.rows(indices), self.target.rows(indices), self.window)
 
-    def check(self, batch: int) -> None:
-        """Raise `UserError` when a mask is made for another number of rows than `batch`."""
-        for name, mask in (("source", self.source), ("target", self.target)):
-            if mask.batch not in (None, 1, batch):
+    def check(self, batch: int, sides: Sequence[str]) -> None:
+        """Raise `UserError` for a mask of other rows than `batch`, or on no side that the model has."""
+        masks = {"source": self.source, "target": self.target}
+        for name, mask in masks.items():
+            if mask.batch not in (None, batch):
                 raise UserError(f"layout: its {name} mask is made for {mask.batch} rows, but the batch has {batch}.")
+        told = [name for name, mask in masks.items() if parts_of(mask)]
+        if told and not set(told) & set(sides):
+            raise UserError(f"layout: a {told[0]} mask found, a {sides[0]} mask wanted; the model has no {told[0]}.")
 
     def _crossing_documents(self, source: Documents) -> Documents:
         targets = [part for part in parts_of(self.target) if isinstance(part, Documents)]
@@ -159,8 +163,8 @@ class Recipe:
 
     @property
     def fuses(self) -> bool:
-        """Whether a fused kernel computes what this recipe says."""
-        return (self.scale, self.apply_mask, self.normalise) == (scale, apply_mask, normalise)
+        """Whether a fused kernel computes what this recipe says, whatever the scale."""
+        return all(getattr(self, name) is getattr(RIGHT, name) for name in ("share_heads", "apply_mask", "normalise"))
 
 
 RIGHT = Recipe()

@@ -16,7 +16,7 @@ ROUNDING = 1e-6  # of a cumulative sum in float32
 
 
 def make_sampler(
-    temp: float = 0.0, top_p: float = 1.0, min_p: float = 0.0, top_k: int = 0, seed: int | None = None
+    temp: float = 0.0, *, top_p: float = 1.0, min_p: float = 0.0, top_k: int = 0, seed: int | None = None
 ) -> Sampler:
     """A function from log-probabilities [B, V] to token ids [B].
 
@@ -24,7 +24,7 @@ def make_sampler(
     `top_k` best (0: all), the smallest set that holds `top_p` of the mass, those with at least `min_p` of the best
     probability. With a `seed`, the same draws come again. Raises `UserError` for values out of range.
     """
-    _check(temp, top_p, min_p, top_k)
+    _check(temp, top_p, min_p, top_k, seed)
     if temp == 0:
         return lambda logprobs: mx.argmax(logprobs, axis=-1)
     filters: list[Filter] = []
@@ -40,7 +40,8 @@ def make_sampler(
         for keep in filters:
             logprobs = keep(logprobs)
         keys[0], key = mx.random.split(keys[0])
-        return mx.random.categorical(logprobs / temp, key=key)
+        below = logprobs - logprobs.max(axis=-1, keepdims=True)  # so that the best one survives any temperature
+        return mx.random.categorical(below / temp, key=key)
 
     return sample
 
@@ -71,6 +72,8 @@ def keep_min_p(logprobs: mx.array, p: float) -> mx.array:
 
 def block_repeats(logprobs: mx.array, histories: Sequence[Sequence[int]], n: int) -> mx.array:
     """-inf for each token that would repeat a run of `n` tokens of its row's history; `n` 0 blocks nothing."""
+    if n < 0:
+        raise UserError(f"block_ngrams = {n}: wanted 0 or more.")
     banned = [_would_repeat(history, n) for history in histories] if n else []
     if not any(banned):
         return logprobs
@@ -86,9 +89,10 @@ def _would_repeat(history: Sequence[int], n: int) -> set[int]:
     return {history[i + n - 1] for i in starts if tuple(history[i : i + n - 1]) == tail}
 
 
-def _check(temp: float, top_p: float, min_p: float, top_k: int) -> None:
+def _check(temp: float, top_p: float, min_p: float, top_k: int, seed: int | None) -> None:
     wanted = {
-        "temp": (temp, 0 <= temp < float("inf"), "0 or more, and finite"),
+        "temp": (temp, temp == 0 or 1e-4 <= temp < float("inf"), "0, or 0.0001 and more"),
+        "seed": (seed, seed is None or seed >= 0, "0 or more"),
         "top_p": (top_p, 0 < top_p <= 1, "above 0, up to 1"),
         "min_p": (min_p, 0 <= min_p <= 1, "from 0 to 1"),
         "top_k": (top_k, top_k >= 0 and int(top_k) == top_k, "a whole number, 0 or more"),

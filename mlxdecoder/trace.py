@@ -55,6 +55,8 @@ class Trace:
         layers = _layer_count(passes[0], side, attention, stage)
         names = [f"{side}.{layer}.{attention}.{stage}" for layer in range(layers)]
         taken = [_take(seen, names, row) for seen, row in zip(passes, rows, strict=False)]
+        if kind != "encoder":
+            taken = [part[:, :, -count:] for part, count in zip(taken, _new_rows(passes), strict=False)]
         slots = [seen[f"{side}.key_slots"] for seen in passes] if attention == "self" else []
         return _join(taken, slots, EMPTY[stage])
 
@@ -77,11 +79,13 @@ class Trace:
     def _check_labels(self, weights: np.ndarray, queries: Sequence[str], keys: Sequence[str]) -> None:
         """One label for each row and column; in a batch of several, padding has none."""
         T, S = weights.shape[2:]
-        alone = all(shape[0] == 1 for name, shape in self.shapes.items() if name.endswith("weights"))
+        alone = all(len(x) == 1 for x in self.passes[0].values() if x.ndim == 4)
         if len(queries) > T or len(keys) > S or (alone and (len(queries), len(keys)) != (T, S)):
             raise UserError(f"queries, keys: {len(queries)} and {len(keys)} labels found; {T} and {S} wanted.")
 
     def _close(self, logits: mx.array) -> None:
+        if self.passes and "encoder.key_slots" in self._pending:
+            raise UserError("watch: this trace has recorded another batch already; use a new Trace.")
         mx.eval(logits, self._pending)  # one evaluation a pass, instead of one an array
         self.passes.append({name: np.array(array.astype(mx.float32)) for name, array in self._pending.items()})
         self._pending = {}
@@ -126,6 +130,14 @@ def intended(kind: str, T: int, S: int, window: int | None = None) -> np.ndarray
 
 def _layer_count(seen: dict[str, np.ndarray], side: str, attention: str, stage: str) -> int:
     return sum(name.startswith(f"{side}.") and name.endswith(f".{attention}.{stage}") for name in seen)
+
+
+def _new_rows(passes: list[dict[str, np.ndarray]]) -> list[int]:
+    """How many tokens each pass read that the one before had not: without a cache, all are read again."""
+    slots = [seen["decoder.key_slots"] for seen in passes]
+    read = [next(x.shape[2] for name, x in seen.items() if name.startswith("decoder.0.self.")) for seen in passes]
+    again = [i > 0 and slots[i][0] == 0 and len(slots[i]) == read[i] for i in range(len(passes))]
+    return [read[i] - read[i - 1] if again[i] else read[i] for i in range(len(passes))]
 
 
 def _take(seen: dict[str, np.ndarray], names: list[str], row: int) -> np.ndarray:

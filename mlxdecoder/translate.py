@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,14 @@ from mlxdecoder.beam import beam_search
 from mlxdecoder.errors import UserError
 from mlxdecoder.generate import Generation, generate, in_batches
 from mlxdecoder.models import Translator
-from mlxdecoder.sampling import make_sampler
+from mlxdecoder.sampling import Sampler, make_sampler
 from mlxdecoder.training.checkpoint import Checkpoint, load_checkpoint
 
 PACKAGED = "the packaged toy model"
 
 
 @dataclass(frozen=True)
-class Decoding:
+class SearchOptions:
     """How translations are searched: greedy by default; by `beam`, or by drawing at a `temperature` above 0."""
 
     beam: int = 1
@@ -41,8 +42,16 @@ class Decoding:
             raise UserError(f"{useless[0]}: only used when tokens are drawn; give a temperature above 0 too.")
         if self.temperature > 0 and self.beam > 1:
             raise UserError(f"beam = {self.beam}: a beam of 1 is wanted with a temperature above 0.")
+        if self.n_best > self.beam:
+            raise UserError(f"n_best = {self.n_best}: a beam of at least as many is wanted, beam = {self.beam} found.")
+        _ = self.sampler  # which checks its values
         if self.batch_size < 1:
             raise UserError(f"batch_size = {self.batch_size}: at least 1 is wanted.")
+
+    @cached_property
+    def sampler(self) -> Sampler:
+        """One for all batches, or each of them would draw the same."""
+        return make_sampler(self.temperature, top_p=self.top_p, min_p=self.min_p, top_k=self.top_k, seed=self.seed)
 
 
 @dataclass(frozen=True)
@@ -71,14 +80,14 @@ def load(path: Path | str | None = None) -> Checkpoint:
 
 
 def translate(checkpoint: Checkpoint, sentences: Sequence[str], **options: Any) -> list[str]:
-    """Translate sentences, in their order; a blank one stays blank. `options` are the fields of `Decoding`."""
-    return [translation.text for translation in translate_all(checkpoint, sentences, Decoding(**options))]
+    """Translate sentences, in their order; a blank one stays blank. `options` are the fields of `SearchOptions`."""
+    return [translation.text for translation in translate_all(checkpoint, sentences, SearchOptions(**options))]
 
 
 def translate_all(
     checkpoint: Checkpoint,
     sentences: Sequence[str],
-    decoding: Decoding = Decoding(),
+    how: SearchOptions = SearchOptions(),
     progress: Callable[[int], None] | None = None,
 ) -> list[Translation]:
     """Translate in batches of like length, and tell all. Raises `UserError` for a model of another kind."""
@@ -87,9 +96,7 @@ def translate_all(
     model = as_translator(checkpoint)
     ids = [checkpoint.tokenizer.encode(sentence) for sentence in sentences]
     full = [i for i, row in enumerate(ids) if row]
-    found = in_batches(
-        [ids[i] for i in full], lambda batch: _search(model, batch, decoding), decoding.batch_size, progress
-    )
+    found = in_batches([ids[i] for i in full], lambda batch: _search(model, batch, how), how.batch_size, progress)
     made = {i: hypotheses for i, hypotheses in zip(full, found, strict=True)}
     return [
         _translation(checkpoint, sentence, made[i]) if i in made else Translation(sentence, "")
@@ -105,12 +112,11 @@ def as_translator(checkpoint: Checkpoint) -> Translator:
     return checkpoint.model
 
 
-def _search(model: Translator, batch: Sequence[Sequence[int]], how: Decoding) -> list[list[Generation]]:
+def _search(model: Translator, batch: Sequence[Sequence[int]], how: SearchOptions) -> list[list[Generation]]:
     limits: dict[str, Any] = {"max_tokens": how.max_tokens, "block_ngrams": how.block_ngrams}
     if how.beam != 1 or how.n_best != 1:
         return beam_search(model, batch, beam=how.beam, n_best=how.n_best, length_penalty=how.length_penalty, **limits)
-    sampler = make_sampler(how.temperature, how.top_p, how.min_p, how.top_k, how.seed)
-    return [[one] for one in generate(model, batch, sampler=sampler, **limits)]
+    return [[one] for one in generate(model, batch, sampler=how.sampler, **limits)]
 
 
 def _translation(checkpoint: Checkpoint, source: str, made: list[Generation]) -> Translation:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from mlxdecoder.attention import attention
 from mlxdecoder.errors import UserError
 from mlxdecoder.masks import Causal, Documents, Mask, Padding
+from mlxdecoder.recipe import Recipe
 from tests import reference
 from tests.builders import difference, masks, normal, numbers
 
@@ -236,3 +237,21 @@ ROOM = mx.zeros((2, 4, 3, 8))
 def test_what_does_not_fit_is_named(arguments: tuple[Any, ...], name: str) -> None:
     with pytest.raises(UserError, match=name):
         attention(*arguments)
+
+
+def test_no_path_mends_another_way_of_sharing_heads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Key heads tiled instead of repeated: wrong in stages, and as wrong where a fused kernel is at hand."""
+    recipe = Recipe(share_heads=lambda x, n_heads: mx.concatenate([x] * (n_heads // x.shape[1]), axis=1))
+    query, key, value = (mx.random.normal((1, heads, 5, 8)) for heads in (4, 2, 2))
+    staged = attention(query, key, value, recipe=recipe)
+    monkeypatch.setattr(MODULE, "ON_METAL", True)
+    assert mx.array_equal(attention(query, key, value, recipe=recipe), staged).item()
+    assert not mx.allclose(attention(query, key, value), staged, atol=0.1).item()
+
+
+def test_another_scale_reaches_the_fused_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = Recipe(scale=lambda head_width: 1.0)
+    query, key, value = (mx.random.normal((1, 2, 5, 8)) for _ in range(3))
+    staged = attention(query, key, value, recipe=recipe)
+    monkeypatch.setattr(MODULE, "ON_METAL", True)
+    assert mx.allclose(attention(query, key, value, recipe=recipe), staged, atol=1e-5).item()

@@ -2,8 +2,11 @@
 
 import io
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -95,6 +98,14 @@ def test_a_limit_is_kept_and_said(run):
         (["attend", "The cat sleeps.", "--head", -1], "-1"),
         (["attend", "The cat sleeps.", "--out", "picture.bmp"], "picture.bmp"),
         (["shapes", "--batch", 0], "--batch 0"),
+        (["shapes", "--batch", 99999999999999999999], "--batch 9"),
+        (["translate", "--temp", 1, "--seed", -1, "x"], "seed = -1"),
+        (["translate", "--temp", "nan", "x"], "temp = nan"),
+        (["translate", "--block-ngrams", -1, "The cat sleeps."], "block_ngrams = -1"),
+        (["translate", "--beam", 2, "--length-penalty", 1e308, "x"], "length_penalty"),
+        (["translate", "--beam", 100000, "x"], "beam = 100000"),
+        (["attend", "The cat sleeps.", "--json", "--out", "x.png"], "--json"),
+        (["train", "--out", "run", "--seed", 2**64], "seed"),
         (["train", "--corpus", "nothing.tsv", "--out", "run"], "nothing.tsv"),
         (["train", "--toy", "--out", "run", "--n-heads", 5], "n_heads = 5"),
         (["train", "--toy", "--out", "run", "--steps", 0], "steps = 0"),
@@ -199,3 +210,74 @@ def test_a_reader_that_has_seen_enough_is_no_error():
     assert finished.stdout == "Le chat dort.\n"
     assert "Traceback" not in finished.stderr
     assert "Exception" not in finished.stderr
+
+
+def test_a_program_gets_its_answer_before_it_asks_again():
+    command = [sys.executable, "-m", "mlxdecoder", "translate"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as process:
+        for asked, wanted in (("The cat sleeps.", "Le chat dort."), ("The dog runs.", "Le chien court.")):
+            process.stdin.write(asked + "\n")
+            assert process.stdout.readline() == wanted + "\n"
+        process.stdin.close()
+
+
+def test_a_bad_byte_costs_the_lines_behind_it_only(run):
+    status, out, err = run("translate", stdin=b"The cat sleeps.\n\xff\n")
+    assert (status, out) == (2, "Le chat dort.\n")
+    assert "line 2" in err
+
+
+def test_draws_differ_over_batches_and_repeat_with_their_seed(run):
+    lines = ["The black cat sees my house."] * 8
+    how = ["--temp", 2.5, "--seed", 3, "--batch-size", 4]
+    first, second = (run("translate", *how, *lines)[1] for _ in range(2))
+    assert first == second
+    assert first.splitlines()[:4] != first.splitlines()[4:]
+
+
+def test_a_narrow_terminal_encoding_is_no_error():
+    command = [sys.executable, "-m", "mlxdecoder", "translate", "The tree is tired.", "The church is old."]
+    finished = subprocess.run(command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"}, timeout=60)
+    assert finished.returncode == 0
+    assert b"\\xe9" in finished.stdout
+
+
+@pytest.mark.parametrize("stream", [0, 1, 2])
+def test_a_closed_stream_is_no_error(stream):
+    command = f"{sys.executable} -m mlxdecoder shapes {stream}>&-"
+    finished = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+    assert finished.returncode == 0
+    assert "Traceback" not in finished.stderr
+
+
+def test_training_goes_on_when_its_reader_leaves_and_saves_when_it_is_stopped(tmp_path):
+    out = tmp_path / "run"
+    small = "--d-model 16 --n-heads 2 --d-ff 32 --n-layers 1 --vocab-size 400 --evaluate-every 5"
+    command = f"{sys.executable} -m mlxdecoder train --toy --out {out} --steps 10 {small} | head -n 1"
+    subprocess.run(["bash", "-c", command], capture_output=True, timeout=300)
+    assert json.loads((out / "run.json").read_text())["newest"] == "step-0000010"
+    command = [sys.executable, "-m", "mlxdecoder", "train", "--resume", "--out", str(out), "--steps", "100000"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        while "step-0000010" in (out / "run.json").read_text() and process.poll() is None:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        said, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert f"train --resume --out {out}" in said
+
+
+def test_a_place_that_cannot_be_written_is_told_before_the_training(run, tmp_path):
+    (tmp_path / "file").write_text("x")
+    for command in ("train", "demo"):
+        status, out, err = run(command, "--out", tmp_path / "file" / "run")
+        assert status == 2
+        assert "file" in err
+        assert "step" not in out
+
+
+def test_a_corpus_whose_pairs_share_a_source_is_told_so(run, tmp_path):
+    corpus = tmp_path / "same.tsv"
+    corpus.write_text("".join(f"the cat\tle chat {i}\n" for i in range(40)), encoding="utf-8")
+    status, _, err = run("train", "--corpus", corpus, "--out", tmp_path / "run")
+    assert status == 2
+    assert "share sentences" in err

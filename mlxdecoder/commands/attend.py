@@ -38,13 +38,17 @@ def add_parser(subparsers: Subparsers) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
+    out = options.out or Path("attention.png")
+    if options.json and options.out:
+        raise UserError("--json: prints the numbers, so that --out has nothing to do; leave one of them out.")
+    if not options.json:
+        _check_ending(out)
     checkpoint = load(options.model)
     maps, translation = attention_maps(checkpoint, options.text, options.target)
     chosen = maps[options.kind].select(_one(options.layer), _one(options.head))
     if options.json:
         print_json({"source": options.text, "translation": translation, **chosen.to_json()})
         return
-    out = options.out or Path("attention.png")
     write_map(chosen, out, f"{options.text} → {translation}")
     print(f"{translation}\n{out}")
 
@@ -82,6 +86,12 @@ def write_map(map: AttentionMap, path: Path, title: str) -> None:
     from mlxdecoder.figures import attention_figure, save_figure
 
     save_figure(attention_figure(map, title=title), path)
+
+
+def _check_ending(path: Path) -> None:
+    endings = (".png", ".svg", ".pdf", *NUMBERS)
+    if path.suffix.lower() not in endings or path.is_dir():
+        raise UserError(f"--out {path}: a file that ends in {', '.join(endings)} is wanted.")
 
 
 def _one(number: int | None) -> list[int] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from importlib import import_module
 from itertools import count
 from pathlib import Path
 
@@ -43,7 +44,10 @@ def add_parser(subparsers: Subparsers) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    out = RunFolder.fresh(options.out or _free_folder()).path
+    import_module("mlxdecoder.figures")  # says at once when matplotlib is missing, not after the training
+    folder = RunFolder.fresh(options.out or _free_folder())
+    folder.make()
+    out = folder.path
     splits = make_splits()
     checkpoint = _train(splits, RunFolder.fresh(out / "model"), options.steps)
     _measure(checkpoint, splits)

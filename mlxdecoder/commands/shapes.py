@@ -31,6 +31,7 @@ AXES = {
     "logits": "B T V",
 }
 
+LARGEST = 4096
 LEGEND = """\
 B batch, T queries, S keys, d model width, d_ff width inside the MLP, dh head width, V vocabulary,
 H query heads, Hkv key and value heads."""
@@ -53,8 +54,8 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     for name in ("batch", "source_length", "target_length"):
-        if getattr(options, name) < 1:
-            raise UserError(f"--{name.replace('_', '-')} {getattr(options, name)}: at least 1 is wanted.")
+        if not 1 <= getattr(options, name) <= LARGEST:
+            raise UserError(f"--{name.replace('_', '-')} {getattr(options, name)}: wanted from 1 to {LARGEST}.")
     model = load(options.model).model
     inputs = _inputs(model, options)
     seen = shapes(model, *inputs)

@@ -13,9 +13,10 @@ from typing import Any
 from mlxdecoder.commands.common import Subparsers, add_command, add_json, command_line
 from mlxdecoder.commands.train_options import add_model_options, add_training_options
 from mlxdecoder.errors import UserError
+from mlxdecoder.streams import unheard_is_fine
 from mlxdecoder.text.bleu import bleu
 from mlxdecoder.text.corpus import Pair, read_corpus
-from mlxdecoder.text.splits import split_without_leaks
+from mlxdecoder.text.splits import Splits, split_without_leaks
 from mlxdecoder.text.toy import make_splits
 from mlxdecoder.training.checkpoint import load_checkpoint, load_training
 from mlxdecoder.training.console import ConsoleObserver
@@ -57,12 +58,22 @@ class Origin:
             )
             return Text(train, held_out, f"Toy grammar: {len(train)} pairs to train on, {len(held_out)} held out.")
         corpus = read_corpus(self.corpus[0], self.corpus[1] if len(self.corpus) == 2 else None, self.limit)
-        held_out_count = min(HELD_OUT, len(corpus.pairs) // 5)
-        if held_out_count < 1:
+        if len(corpus.pairs) < 5:
             raise UserError(f"--corpus: {len(corpus.pairs)} pairs found in {self.corpus[0]}; at least 5 are wanted.")
-        splits = split_without_leaks(corpus.pairs, held_out_count, 0)
+        splits = _split(corpus.pairs, self.corpus[0])
         counts = f"{len(splits.train)} pairs to train on, {len(splits.validation)} held out, with no sentence in both."
         return Text(splits.train, splits.validation, f"{corpus.report.describe()}\n{counts}")
+
+
+def _split(pairs: Sequence[Pair], name: str) -> Splits:
+    """Hold out a fifth, at most 500 pairs; fewer where more would tear apart pairs that share a sentence."""
+    count = min(HELD_OUT, len(pairs) // 5)
+    while count:
+        try:
+            return split_without_leaks(pairs, count, 0)
+        except UserError:
+            count //= 2
+    raise UserError(f"--corpus: all pairs of {name} share sentences, so that none can be held out to measure by.")
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -94,14 +105,17 @@ def add_parser(subparsers: Subparsers) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    say: Say = _to_stderr if options.json else print
+    say: Say = _to_stderr if options.json else _to_stdout
     trainer, observer, text = _resumed(options, say) if options.resume else _started(options, say)
     with observer.stopping_on_interrupt():
         trainer.run()
     if trainer.step < trainer.options.steps and observer.wants_stop():
         say(f"Saved and stopped at step {trainer.step} of {trainer.options.steps}. Go on with:")
         say(f"  {command_line()} train --resume --out {options.out}")
-    elif not options.json:
+        return
+    if trainer.step < trainer.options.steps:
+        say(f"Stopped at step {trainer.step}: no better for {trainer.options.patience} measurements.")
+    if not options.json:
         _show(options.out, text.validation)
 
 
@@ -110,6 +124,7 @@ def _started(options: argparse.Namespace, say: Say) -> tuple[Trainer, ConsoleObs
     folder = RunFolder.fresh(options.out)
     text = origin.read()
     say(text.said)
+    folder.make()
     prepared = prepare(text.train, text.validation, preset.vocab_size, progress=_to_stderr)
     model = fresh_model(preset.model, prepared.tokenizer, preset.training.seed)
     say(_sizes(prepared, preset))
@@ -209,6 +224,11 @@ def _show(folder: Path, validation: Sequence[Pair]) -> None:
         score, signature = bleu(made, [pair.target for pair in validation])
         print(f"BLEU {score:.1f} over {len(made)} sentences, greedy ({signature})")
     print(f"\nGo on with:\n  {command_line()} translate --model {folder}")
+
+
+def _to_stdout(line: str) -> None:
+    with unheard_is_fine():
+        print(line, flush=True)
 
 
 def _to_stderr(line: str) -> None:

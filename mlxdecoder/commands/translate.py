@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import queue
 import sys
-from collections.abc import Iterable, Iterator
-from itertools import islice
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from tqdm import tqdm
 
 from mlxdecoder.commands.common import Subparsers, add_command, add_json, add_model, print_json, warn_of_unknown
 from mlxdecoder.text.corpus import read_lines
 from mlxdecoder.training.checkpoint import Checkpoint
-from mlxdecoder.translate import Decoding, Translation, load, translate_all
+from mlxdecoder.translate import SearchOptions, Translation, load, translate_all
 
 LINES_AT_ONCE = 1024
 
@@ -42,7 +46,7 @@ def add_parser(subparsers: Subparsers) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    how = Decoding(
+    how = SearchOptions(
         beam=options.beam,
         n_best=options.n_best,
         length_penalty=options.length_penalty,
@@ -56,8 +60,36 @@ def run(options: argparse.Namespace) -> None:
         batch_size=options.batch_size,
     )
     checkpoint = load(options.model)
-    for chunk in _chunks(options.text or _stdin()):
-        _print(checkpoint, chunk, how, options.json)
+    chunks = iter([options.text]) if options.text else lines_at_hand(_stdin())
+    with tqdm(unit=" sentences", disable=None if not sys.stdin.isatty() else True, leave=False) as bar:
+        for chunk in chunks:
+            _print(checkpoint, chunk, how, options.json, bar)
+
+
+def lines_at_hand(lines: Iterator[str]) -> Iterator[list[str]]:
+    """As many lines as are there without waiting, but at least one: a file in a few pieces, a dialogue line by line."""
+    waiting: queue.Queue[str | Exception | None] = queue.Queue(maxsize=LINES_AT_ONCE)
+    threading.Thread(target=_read_into, args=(waiting, lines), daemon=True).start()
+    last: str | Exception | None = ""
+    while isinstance(last, str):
+        items = [waiting.get()]
+        while len(items) < LINES_AT_ONCE and not waiting.empty():
+            items.append(waiting.get())
+        if chunk := [item for item in items if isinstance(item, str)]:
+            yield chunk
+        last = items[-1]
+    if last is not None:
+        raise last
+
+
+def _read_into(waiting: queue.Queue[str | Exception | None], lines: Iterator[str]) -> None:
+    """Every line, and at the end None, or what went wrong."""
+    try:
+        for line in lines:
+            waiting.put(line)
+        waiting.put(None)
+    except Exception as error:
+        waiting.put(error)
 
 
 def _stdin() -> Iterator[str]:
@@ -66,16 +98,10 @@ def _stdin() -> Iterator[str]:
     return read_lines(sys.stdin.buffer)
 
 
-def _chunks(lines: Iterable[str]) -> Iterator[list[str]]:
-    """Many lines at once from a file or a pipe, one by one from a person."""
-    size = 1 if sys.stdin is not None and sys.stdin.isatty() else LINES_AT_ONCE
-    lines = iter(lines)
-    while chunk := list(islice(lines, size)):
-        yield chunk
-
-
-def _print(checkpoint: Checkpoint, lines: list[str], how: Decoding, as_json: bool) -> None:
-    for translation in translate_all(checkpoint, lines, how):
+def _print(checkpoint: Checkpoint, lines: list[str], how: SearchOptions, as_json: bool, bar: Any) -> None:
+    translations = translate_all(checkpoint, lines, how, bar.update)
+    bar.clear()
+    for translation in translations:
         _warn(translation)
         if as_json:
             print_json(_as_dict(translation))
@@ -86,9 +112,12 @@ def _print(checkpoint: Checkpoint, lines: list[str], how: Decoding, as_json: boo
 def _warn(translation: Translation) -> None:
     warn_of_unknown(translation.unknown)
     if translation.finish_reason == "length":
-        print(
-            f"mlxdecoder: stopped at the limit of tokens; --max-tokens raises it: {translation.source}", file=sys.stderr
-        )
+        said = "stopped at the limit of tokens; --max-tokens raises it"
+        print(f"mlxdecoder: {said}: {_short(translation.source)}", file=sys.stderr)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _as_dict(translation: Translation) -> dict[str, object]:
@@ -97,5 +126,6 @@ def _as_dict(translation: Translation) -> dict[str, object]:
         "translation": translation.text,
         "score": round(translation.score, 6),
         "finish_reason": translation.finish_reason,
+        "unknown": translation.unknown,
         "alternatives": translation.alternatives,
     }

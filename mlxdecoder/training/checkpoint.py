@@ -23,7 +23,7 @@ from mlxdecoder.config import ModelConfig
 from mlxdecoder.errors import UserError
 from mlxdecoder.files import load_safetensors, save_safetensors, write_text
 from mlxdecoder.models import Encoder, LanguageModel, Translator, make_model
-from mlxdecoder.text.tokenizer import Tokenizer
+from mlxdecoder.text.tokenizer import BEGIN, END, PAD, Tokenizer
 
 FORMAT = 1
 CONFIG, WEIGHTS, TOKENIZER, MANIFEST = "config.json", "weights.safetensors", "tokenizer.model", "manifest.json"
@@ -120,6 +120,9 @@ def put_weights(model: Encoder | LanguageModel | Translator, weights: dict[str, 
             extra
         )
         raise UserError(f"{name}: does not fit the config: {'; '.join([*parts, shapes] if shapes else parts)}.")
+    broken = [key for key in sorted(weights) if not mx.isfinite(weights[key]).all().item()]
+    if broken:
+        raise UserError(f"{name}: {broken[0]} holds values that are no numbers; take an earlier checkpoint.")
     model.load_weights(list(weights.items()))
 
 
@@ -138,7 +141,11 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def check_manifest(path: Path) -> None:
     """Compare each file with its digest; raises `UserError` that names the first one that differs."""
-    for name, digest in read_json(path / MANIFEST).items():
+    digests = read_json(path / MANIFEST)
+    for name in (CONFIG, WEIGHTS, TOKENIZER):
+        if name not in digests:
+            raise UserError(f"{path / MANIFEST}: damaged, it does not name {name}; copy the whole folder again.")
+    for name, digest in digests.items():
         file = path / name
         if Path(name).name != name or not file.is_file():
             raise UserError(f"{file}: missing from the checkpoint; copy the whole folder again.")
@@ -164,15 +171,23 @@ def _write_files(
     write_text(folder / MANIFEST, json.dumps(digests, indent=2) + "\n")
 
 
+def check_fits(config: ModelConfig, tokenizer: Tokenizer, name: str = "tokenizer") -> None:
+    """Raise `UserError` for a tokenizer with another vocabulary or other special ids than a model was made for."""
+    if tokenizer.vocab_size != config.target_vocab:
+        found = f"{tokenizer.vocab_size} pieces found, target_vocab = {config.target_vocab} wanted"
+        raise UserError(f"{name}: does not fit the model: {found}.")
+    ids = (config.pad_id, config.begin_id, config.end_id)
+    if ids != (PAD, BEGIN, END):
+        raise UserError(f"{name}: its pad, begin and end ids are {(PAD, BEGIN, END)}; the model was made for {ids}.")
+
+
 def _check_tokenizer(path: Path, tokenizer: Tokenizer, fingerprint: object, config: ModelConfig) -> None:
     if tokenizer.fingerprint != fingerprint:
         raise UserError(
             f"{path / TOKENIZER}: not the tokenizer of this model: fingerprint {tokenizer.fingerprint} found, "
             f"{fingerprint} wanted."
         )
-    if tokenizer.vocab_size != config.target_vocab:
-        found = f"{tokenizer.vocab_size} pieces found, target_vocab = {config.target_vocab} wanted"
-        raise UserError(f"{path / TOKENIZER}: does not fit {CONFIG}: {found}.")
+    check_fits(config, tokenizer, str(path / TOKENIZER))
 
 
 def _digest(path: Path) -> str:

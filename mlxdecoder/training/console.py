@@ -12,6 +12,7 @@ from types import FrameType
 
 from tqdm import tqdm
 
+from mlxdecoder.streams import unheard_is_fine
 from mlxdecoder.training.observer import Measures, Observer, StepReport
 
 HEADER = f"{'step':>6}  {'training loss':>13}  {'held-out loss':>13}  {'teacher-forced':>14}  {'exact match':>11}"
@@ -27,25 +28,24 @@ class ConsoleObserver(Observer):
         )
         self._as_json, self._stops = as_json, False
         if not as_json:
-            self._bar.write(HEADER, file=sys.stdout)
+            self._print(HEADER)
 
     def stepped(self, report: StepReport) -> None:
         self._bar.set_postfix_str(f"loss {report.loss:.3f}, {report.tokens_per_second:,.0f} tokens/s", refresh=False)
         self._bar.update(1)
 
     def measured(self, measures: Measures) -> None:
-        line = json.dumps(measures.to_dict()) if self._as_json else measures_line(measures)
-        self._bar.write(line, file=sys.stdout)
-        sys.stdout.flush()
+        self._print(json.dumps(measures.to_dict()) if self._as_json else measures_line(measures))
+
+    def _print(self, line: str) -> None:
+        with unheard_is_fine():
+            self._bar.write(line, file=sys.stdout)
 
     def saved(self, path: Path) -> None:
         self._bar.set_description_str(f"saved {path.name}", refresh=False)
 
     def wants_stop(self) -> bool:
         return self._stops
-
-    def close(self) -> None:
-        self._bar.close()
 
     @contextmanager
     def stopping_on_interrupt(self) -> Iterator[None]:
@@ -57,12 +57,13 @@ class ConsoleObserver(Observer):
             self._stops = True
             self._bar.write("Saving and stopping. Press Ctrl-C again to stop without saving.", file=sys.stderr)
 
-        before = signal.signal(signal.SIGINT, stop)
+        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
         finally:
-            signal.signal(signal.SIGINT, before)
-            self.close()
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            self._bar.close()
 
 
 def measures_line(measures: Measures) -> str:

@@ -14,7 +14,12 @@ from mlxdecoder.training.loss import cross_entropy
 
 
 def teacher_forced(model: Translator, examples: Sequence[Example], tokens: int = 4096) -> tuple[float, float]:
-    """Loss a token (nats, no smoothing) and share of tokens that are right when all before them are given."""
+    """Loss a token (nats, no smoothing) and share of tokens that are right when all before them are given.
+
+    NaN for both where there are no examples.
+    """
+    if not examples:
+        return float("nan"), float("nan")
     loss = right = counted = 0.0
     with generating(model):
         for indices in plan_epoch(examples, max(tokens, _longest(examples)), seed=0, epoch=0):
@@ -25,7 +30,7 @@ def teacher_forced(model: Translator, examples: Sequence[Example], tokens: int =
             loss += cross_entropy(flat, labels, weights).item()
             right += ((flat.argmax(axis=-1) == labels) * weights).sum().item()
             counted += float(batch.weights.sum())
-    return loss / max(counted, 1), right / max(counted, 1)
+    return loss / counted, right / counted
 
 
 def exact_match(model: Translator, examples: Sequence[Example], batch_size: int = 64) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from mlxdecoder.errors import UserError
@@ -33,6 +33,11 @@ class TrainingOptions:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        for field in fields(self):
+            value, whole = getattr(self, field.name), isinstance(field.default, int)
+            right = isinstance(value, int if whole else int | float | str) and not isinstance(value, bool)
+            _require(right, field.name, value, "a whole number" if whole else "a number, or the name of a schedule")
+        _require(self.seed < 2**63, "seed", self.seed, "below 2 ** 63")
         for name in ("steps", "tokens_per_batch", "evaluate_every", "snapshot_every", "average"):
             _require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
         for name in ("warmup", "patience", "weight_decay", "seed"):

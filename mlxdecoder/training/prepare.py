@@ -42,6 +42,8 @@ def prepare(
     held_out = encode_pairs(tokenizer, validation)
     if not kept:
         raise UserError(f"corpus: no pair is left to train on; each side must have 1 to {LONGEST} tokens.")
+    if not held_out:
+        raise UserError(f"corpus: no held-out pair is left to measure by; each side must have 1 to {LONGEST} tokens.")
     return Prepared(tokenizer, kept, held_out, len(train) - len(kept))
 
 

@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryFile
 from uuid import uuid4
 
 from mlxdecoder.errors import UserError
@@ -27,11 +28,20 @@ class RunFolder:
         folder = cls(path)
         if folder.path.is_file():
             raise UserError(f"{folder.path}: is a file; a folder for the run is wanted.")
-        if folder.path.is_dir() and any(not _is_leftover(entry) for entry in folder.path.iterdir()):
+        # Without an index, a checkpoint was promised to nobody: the run was killed while it saved its first one.
+        promised = (folder.path / INDEX).exists()
+        entries = list(folder.path.iterdir()) if folder.path.is_dir() else []
+        if any(promised or not (_is_leftover(entry) or entry.name.startswith("step-")) for entry in entries):
             raise UserError(
                 f"{folder.path}: is not empty; choose another folder (a training run goes on with train --resume)."
             )
         return folder
+
+    def make(self) -> None:
+        """Make the folder, and see that it can be written to: better now than when there is something to save."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=self.path):
+            pass
 
     def newest(self) -> Path:
         return find_checkpoint(self.path, "newest")

@@ -19,7 +19,7 @@ from mlxdecoder.errors import UserError
 from mlxdecoder.models import Translator
 from mlxdecoder.text.tokenizer import Tokenizer
 from mlxdecoder.training.batches import Batch, Example, make_batch, plan_epoch
-from mlxdecoder.training.checkpoint import TrainingState, load_training, save_checkpoint
+from mlxdecoder.training.checkpoint import TrainingState, check_fits, load_training, save_checkpoint
 from mlxdecoder.training.evaluation import exact_match, teacher_forced
 from mlxdecoder.training.observer import Measures, Observer, StepReport
 from mlxdecoder.training.options import TrainingOptions
@@ -52,6 +52,9 @@ class Trainer:
     ) -> None:
         if not train:
             raise UserError("train: no examples found; at least one is wanted.")
+        check_fits(model.config, tokenizer)
+        if any(array.dtype != mx.float32 for _, array in tree_flatten(model.trainable_parameters())):
+            raise UserError("model: half types found; train in float32, and call set_dtype afterwards.")
         self.model, self.tokenizer, self.options = model, tokenizer, options
         self._train, self._validation = train, validation
         self._folder, self._observer, self._origin = folder, observer or Observer(), origin or {}
@@ -77,7 +80,7 @@ class Trainer:
         with blas.one_thread():
             for batch in self._batches():
                 measured = self._train_on(batch)
-                if self._observer.wants_stop() or self._out_of_patience:
+                if self._observer.wants_stop() or (measured and self._out_of_patience):
                     if not measured:
                         self._save(best=not self.history)
                     break
@@ -89,6 +92,7 @@ class Trainer:
         state = load_training(path)
         if state.values.get("examples") != self._fingerprint():
             raise UserError(f"{path}: was trained on other text; give the same corpus and tokenizer to resume.")
+        self._check_options(state.values["options"], path)
         if state.arrays["weights"].shape != self._weights.shape:
             raise UserError(f"{path}: its training state is that of another model.")
         self._weights = state.arrays["weights"]
@@ -98,6 +102,13 @@ class Trainer:
             setattr(self, name, state.values[name.lstrip("_")])
         self._best = math.inf if state.values["best"] is None else state.values["best"]
         self.history = [Measures(**measures) for measures in state.values["history"]]
+
+    def _check_options(self, before: dict[str, Any], path: Path) -> None:
+        now = asdict(self.options)
+        changed = [name for name in now if name != "steps" and now[name] != before.get(name)]
+        if changed:
+            found = f"{changed[0]} = {now[changed[0]]!r}"
+            raise UserError(f"{path}: was trained with {changed[0]} = {before.get(changed[0])!r}; {found} found.")
 
     def _batches(self) -> Iterator[Batch]:
         """The batches from the present place on; the place moves before a batch is used."""
@@ -123,7 +134,7 @@ class Trainer:
         return due
 
     def _advance(self, batch: Batch) -> float:
-        """One step; what dropout draws depends on the seed and the step alone."""
+        """One step; what dropout draws from `mx.random` depends on the seed and the step alone."""
         self.model.train()
         self.model.update(self._parameters.split(self._weights))
         mx.random.seed(int.from_bytes(hashlib.sha256(f"{self.options.seed}/{self.step}".encode()).digest()[:8]))
@@ -133,7 +144,7 @@ class Trainer:
         mx.eval(loss, weights, moments)
         if not math.isfinite(loss.item()) or not mx.isfinite(weights).all().item():
             raise UserError(
-                f"step {self.step + 1}: the loss is no longer a number ({loss.item()}); the last checkpoint is kept. "
+                f"step {self.step + 1}: loss or weights are no longer numbers; earlier checkpoints are kept. "
                 f"Train again with a learning rate below {self.options.learning_rate:g}."
             )
         self.step += 1
@@ -153,8 +164,11 @@ class Trainer:
         matched = exact_match(self.model, self._validation[:N_TRANSLATED])
         training_loss = self._loss_sum / max(self._since, 1)
         self._loss_sum, self._since = 0.0, 0
-        best = loss < self._best
-        self._best, self._waited = min(loss, self._best), 0 if best else self._waited + 1
+        best = not loss >= self._best  # without held-out examples, the newest
+        if best:
+            self._best, self._waited = (loss if math.isfinite(loss) else self._best), 0
+        else:
+            self._waited += 1
         self.history.append(Measures(self.step, training_loss, loss, accuracy, matched))
         self._save(best)
         self._observer.measured(self.history[-1])

@@ -9,6 +9,7 @@ import pytest
 
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.errors import UserError
+from mlxdecoder.models import Translator
 from mlxdecoder.training.checkpoint import load_checkpoint
 from mlxdecoder.training.evaluation import exact_match, teacher_forced
 from mlxdecoder.training.observer import Observer
@@ -128,7 +129,7 @@ def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_checkpoint(prepare
             trainer._weights = trainer._weights * mx.array(float("nan"))
 
     observer.stepped = poison
-    with pytest.raises(UserError, match=r"step 11: the loss is no longer a number"):
+    with pytest.raises(UserError, match=r"step 11: loss or weights are no longer numbers"):
         trainer.run()
     kept = load(tmp_path)
     assert kept.path.name == "step-0000008"
@@ -198,3 +199,46 @@ def test_a_worker_thread_can_train_a_model_that_was_made_elsewhere(prepared, opt
     again.run()
     assert observer.losses == same.losses
     assert len(trainer.history) == 1
+
+
+def test_without_held_out_sentences_the_newest_is_the_best(prepared, options, tmp_path):
+    trainer, _ = make_trainer(replace(prepared, validation=[]), replace(options, patience=1), RunFolder(tmp_path))
+    trainer.run()
+    assert trainer.step == options.steps
+    assert load(tmp_path).path.name == "step-0000020"
+
+
+def test_other_options_are_refused_on_resume_but_more_steps_are_not(prepared, options, tmp_path):
+    trainer, _ = make_trainer(prepared, replace(options, steps=8), RunFolder(tmp_path))
+    trainer.run()
+    newest = RunFolder(tmp_path).newest()
+    other, _ = make_trainer(prepared, replace(options, learning_rate=0.5))
+    with pytest.raises(UserError, match="learning_rate"):
+        other.resume(newest)
+    longer, observer = make_trainer(prepared, replace(options, steps=12))
+    longer.resume(newest)
+    longer.run()
+    assert len(observer.losses) == 4
+
+
+def test_a_tokenizer_that_does_not_fit_is_refused_before_the_training(prepared, options):
+    model = Translator(replace(TINY, target_vocab=prepared.tokenizer.vocab_size + 1))
+    with pytest.raises(UserError, match="target_vocab"):
+        Trainer(model, prepared.tokenizer, prepared.train, prepared.validation, options)
+    model = Translator(replace(TINY, target_vocab=prepared.tokenizer.vocab_size, begin_id=5))
+    with pytest.raises(UserError, match="begin"):
+        Trainer(model, prepared.tokenizer, prepared.train, prepared.validation, options)
+
+
+def test_half_types_are_refused_before_the_training(prepared, options):
+    model = fresh_model(TINY, prepared.tokenizer, 0)
+    model.set_dtype(mx.float16)
+    with pytest.raises(UserError, match="float32"):
+        Trainer(model, prepared.tokenizer, prepared.train, prepared.validation, options)
+
+
+@pytest.mark.parametrize("rate", [0.001, 0.999])
+def test_any_dropout_rate_trains(prepared, options, rate):
+    trainer, observer = make_trainer(prepared, replace(options, steps=2), config=replace(TINY, dropout=rate))
+    trainer.run()
+    assert np.isfinite(observer.losses).all()
