@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, TypedDict, Unpack, cast
 
 import mlx.core as mx
 import numpy as np
 
+from mlxdecoder.cache import SelfAttentionCache
 from mlxdecoder.errors import UserError
 from mlxdecoder.layers import Watch
 from mlxdecoder.masks import Padding
-from mlxdecoder.models import LanguageModel, Memory, Translator, check_ids
+from mlxdecoder.models import LanguageModel, Memory, Translator, check_cache, check_ids
 from mlxdecoder.recipe import Layout
 from mlxdecoder.sampling import Sampler, block_repeats, make_sampler
 
@@ -60,11 +61,14 @@ class Decoding:
         *,
         cached: bool = True,
         max_kv_size: int | None = None,
+        prompt_cache: Sequence[SelfAttentionCache] | None = None,
         watch: Watch | None = None,
     ) -> None:
         inputs = as_rows(inputs)
         self.model, self.watch = model, watch
         self.cache: Any = model.make_cache(max_kv_size) if cached else None
+        if prompt_cache is not None:
+            self.cache = _checked_cache(model, prompt_cache, inputs)
         self._fed = mx.zeros((len(inputs), 0), mx.int32)
         self._memory: Memory | None = None
         lengths = [len(ids) for ids in inputs]
@@ -127,45 +131,92 @@ class _Row:
         return Generation(self.tokens, self.logprob, self.finish_reason or "length", tuple(self.path), score)
 
 
+class GenerateOptions(TypedDict, total=False):
+    """How tokens are generated.
+
+    `max_tokens` limits each row; by default a translation may be twice as long as its source and 16 tokens more, a
+    continuation 128 tokens. `sampler` chooses tokens (default: the most probable). `block_ngrams` forbids to repeat a
+    run of so many tokens. `cached` False reads everything again at each step; `max_kv_size` bounds the cache.
+    `prompt_cache` holds what a language model has read before, and takes in all but the last token. `watch` is told
+    every array.
+    """
+
+    max_tokens: int | None
+    sampler: Sampler | None
+    block_ngrams: int
+    cached: bool
+    max_kv_size: int | None
+    prompt_cache: Sequence[SelfAttentionCache] | None
+    watch: Watch | None
+
+
 def stream_generate(
-    model: Model,
-    inputs: Sequence[Sequence[int]],
-    *,
-    max_tokens: int | None = None,
-    sampler: Sampler | None = None,
-    block_ngrams: int = 0,
-    cached: bool = True,
-    max_kv_size: int | None = None,
-    watch: Watch | None = None,
+    model: Model, inputs: Sequence[Sequence[int]], **options: Unpack[GenerateOptions]
 ) -> Iterator[Step]:
     """Decode a batch of source or prompt ids together, and yield each step as soon as it is known.
 
-    `max_tokens` limits each row; by default a translation may be twice as long as its source and 16 tokens more, a
-    continuation 128 tokens. `block_ngrams` forbids to repeat a run of so many tokens. A row that ends leaves the batch.
-    Raises `UserError` for an empty batch or an empty row.
+    A row that ends leaves the batch. For the options see `GenerateOptions`. Raises `UserError` for an empty batch, an
+    empty row, and options out of range.
     """
-    inputs = as_rows(inputs)
-    rows = [_Row(token_limit(model, ids, max_tokens)) for ids in inputs]
-    yield from _steps(model, inputs, rows, sampler or make_sampler(), block_ngrams, cached, max_kv_size, watch)
+    return _Generating(model, inputs, **options).steps()
 
 
-def generate(
-    model: Model,
-    inputs: Sequence[Sequence[int]],
-    *,
-    max_tokens: int | None = None,
-    sampler: Sampler | None = None,
-    block_ngrams: int = 0,
-    cached: bool = True,
-    max_kv_size: int | None = None,
-    watch: Watch | None = None,
-) -> list[Generation]:
-    """Decode a batch to the end; the results stand in the order of the inputs. Arguments as in `stream_generate`."""
-    inputs = as_rows(inputs)
-    rows = [_Row(token_limit(model, ids, max_tokens)) for ids in inputs]
-    for _ in _steps(model, inputs, rows, sampler or make_sampler(), block_ngrams, cached, max_kv_size, watch):
+def generate(model: Model, inputs: Sequence[Sequence[int]], **options: Unpack[GenerateOptions]) -> list[Generation]:
+    """Decode a batch to the end; the results stand in the order of the inputs. Options as in `GenerateOptions`."""
+    generating = _Generating(model, inputs, **options)
+    for _ in generating.steps():
         pass
-    return [row.done() for row in rows]
+    return [row.done() for row in generating.rows]
+
+
+class _Generating:
+    """A batch on its way from inputs to the end of its last row."""
+
+    def __init__(
+        self,
+        model: Model,
+        inputs: Sequence[Sequence[int]],
+        *,
+        max_tokens: int | None = None,
+        sampler: Sampler | None = None,
+        block_ngrams: int = 0,
+        cached: bool = True,
+        max_kv_size: int | None = None,
+        prompt_cache: Sequence[SelfAttentionCache] | None = None,
+        watch: Watch | None = None,
+    ) -> None:
+        inputs = as_rows(inputs)
+        self.rows = [_Row(token_limit(model, ids, max_tokens)) for ids in inputs]
+        self._model, self._sampler, self._block_ngrams = model, sampler or make_sampler(), block_ngrams
+        with generating(model):
+            self._decoding = Decoding(
+                model, inputs, cached=cached, max_kv_size=max_kv_size, prompt_cache=prompt_cache, watch=watch
+            )
+
+    def steps(self) -> Iterator[Step]:
+        live, tokens = list(range(len(self.rows))), self._decoding.first
+        while live:
+            logprobs = self._logprobs(live, tokens)
+            chosen = self._sampler(logprobs)
+            reasons = self._take(live, chosen, logprobs)
+            yield Step(tuple(live), tuple(chosen.tolist()), logprobs, reasons)
+            going = [place for place, reason in enumerate(reasons) if reason is None]
+            live, tokens = [live[place] for place in going], chosen[:, None]
+            if live and len(going) < len(reasons):
+                self._decoding.reorder(going)
+                tokens = tokens[mx.array(going)]
+
+    def _logprobs(self, live: list[int], tokens: mx.array) -> mx.array:
+        with generating(self._model):  # never while others have their turn
+            logits = self._decoding.feed(tokens)
+        return block_repeats(log_softmax(logits), [self.rows[i].tokens for i in live], self._block_ngrams)
+
+    def _take(self, live: list[int], chosen: mx.array, logprobs: mx.array) -> tuple[str | None, ...]:
+        gains = mx.take_along_axis(logprobs, chosen[:, None], axis=-1)[:, 0]
+        mx.eval(chosen, gains)
+        for place, (i, token, gain) in enumerate(zip(live, chosen.tolist(), gains.tolist(), strict=True)):
+            self.rows[i].take(token, gain, place, self._model.config.end_id)
+        return tuple(self.rows[i].finish_reason for i in live)
 
 
 def in_batches(
@@ -232,35 +283,15 @@ def pad_left(rows: Sequence[Sequence[int]], pad: int) -> np.ndarray:
     return np.array([[*[pad] * (width - len(row)), *row] for row in rows], dtype=np.int32)
 
 
-def _steps(
-    model: Model,
-    inputs: Sequence[Sequence[int]],
-    rows: list[_Row],
-    sampler: Sampler,
-    block_ngrams: int,
-    cached: bool,
-    max_kv_size: int | None,
-    watch: Watch | None,
-) -> Iterator[Step]:
-    with generating(model):
-        decoding = Decoding(model, inputs, cached=cached, max_kv_size=max_kv_size, watch=watch)
-    live, tokens = list(range(len(rows))), decoding.first
-    while live:
-        with generating(model):  # never while others have their turn
-            logits = decoding.feed(tokens)
-        logprobs = block_repeats(log_softmax(logits), [rows[i].tokens for i in live], block_ngrams)
-        chosen = sampler(logprobs)
-        gains = mx.take_along_axis(logprobs, chosen[:, None], axis=-1)[:, 0]
-        mx.eval(chosen, gains)
-        for place, (i, token, gain) in enumerate(zip(live, chosen.tolist(), gains.tolist(), strict=True)):
-            rows[i].take(token, gain, place, model.config.end_id)
-        reasons = tuple(rows[i].finish_reason for i in live)
-        yield Step(tuple(live), tuple(chosen.tolist()), logprobs, reasons)
-        going = [place for place, reason in enumerate(reasons) if reason is None]
-        live, tokens = [live[place] for place in going], chosen[:, None]
-        if live and len(going) < len(reasons):
-            decoding.reorder(going)
-            tokens = tokens[mx.array(going)]
+def _checked_cache(
+    model: Model, cache: Sequence[SelfAttentionCache], inputs: Sequence[Sequence[int]]
+) -> Sequence[SelfAttentionCache]:
+    if isinstance(model, Translator):
+        raise UserError("prompt_cache: is for a language model; a translator's caches belong to their source.")
+    if len(set(map(len, inputs))) > 1:
+        raise UserError("prompt_cache: prompts of one length are wanted, or one at a time.")
+    check_cache(cache, model.config, len(inputs))
+    return cache
 
 
 def as_rows(inputs: object) -> list[list[int]]:

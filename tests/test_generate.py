@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlxdecoder.beam import beam_search
+from mlxdecoder.cache import make_prompt_cache
 from mlxdecoder.errors import UserError
 from mlxdecoder.generate import (
     Decoding,
@@ -259,3 +260,31 @@ def test_bytes_held_are_counted() -> None:
     decoding.feed(decoding.first)
     # Two layers; keys and values of 2 heads of width 4 in float32; room for 256 own tokens, and 3 of the source.
     assert sum(layer.nbytes for layer in decoding.cache) == 2 * 2 * 2 * 4 * 4 * (256 + 3)
+
+
+def going_on(logprobs: mx.array) -> mx.array:
+    """The best token that is no mark."""
+    return mx.argmax(logprobs[:, 4:], axis=-1) + 4
+
+
+@pytest.mark.parametrize("max_size", [None, 6])
+def test_a_conversation_goes_on_with_its_prompt_cache(max_size: int | None) -> None:
+    """Two turns with a cache are one turn over all that was said."""
+    model = lively("language_model", positions="rotary", window=max_size, **SMALL)
+    cache = make_prompt_cache(model)
+    first = generate(model, [[5, 6, 7]], max_tokens=4, prompt_cache=cache, sampler=going_on)[0]
+    said = [5, 6, 7, *first.tokens]
+    second = generate(model, [[said[-1], 8, 5]], max_tokens=4, prompt_cache=cache, sampler=going_on)[0]
+    whole = generate(model, [[*said, 8, 5]], max_tokens=4, sampler=going_on)[0]
+    assert len(first.tokens) == len(whole.tokens) == 4
+    assert second.tokens == whole.tokens
+
+
+def test_a_prompt_cache_of_a_translator_or_of_another_batch_is_refused() -> None:
+    translator, model = lively("translator", **SMALL), lively("language_model", **SMALL)
+    with pytest.raises(UserError, match="prompt_cache"):
+        generate(translator, [[5]], prompt_cache=make_prompt_cache(translator))
+    cache = make_prompt_cache(model)
+    generate(model, [[5], [6]], max_tokens=2, prompt_cache=cache, sampler=going_on)
+    with pytest.raises(UserError, match="cache"):
+        generate(model, [[5]], prompt_cache=cache)

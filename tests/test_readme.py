@@ -2,8 +2,7 @@
 
 import re
 from pathlib import Path
-
-import mlx.core as mx
+from typing import Any
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
@@ -17,9 +16,9 @@ def test_the_five_lines_print_what_their_comments_say(capsys):
 
 
 def test_the_block_of_the_lesson_runs():
-    names = {"x": mx.random.normal((2, 4, 16)), "z": mx.random.normal((2, 6, 16))}
+    names: dict[str, Any] = {}
     exec(BLOCKS[1], names)
-    assert names["y"].shape == (2, 4, 16)
+    assert names["y"].shape == (1, 4, 16)
 
 
 def test_every_place_that_it_names_exists():

@@ -242,3 +242,20 @@ def test_any_dropout_rate_trains(prepared, options, rate):
     trainer, observer = make_trainer(prepared, replace(options, steps=2), config=replace(TINY, dropout=rate))
     trainer.run()
     assert np.isfinite(observer.losses).all()
+
+
+def test_the_example_of_the_package_runs(tmp_path, monkeypatch):
+    """The lines that `help("mlxdecoder.training")` shows, on a small corpus and for a few steps."""
+    import mlxdecoder.training as package
+
+    monkeypatch.chdir(tmp_path)
+    lines = [f"the {a} {b} {c}\tle {c} {b} {a}" for a in "abcdef" for b in "ghijkl" for c in "mnopq"]
+    (tmp_path / "pairs.tsv").write_text("\n".join(lines), encoding="utf-8")
+    small = replace(package.PRESETS["toy"], model=TINY)
+    small = replace(small, training=replace(small.training, steps=2), vocab_size=300)
+    monkeypatch.setitem(package.PRESETS, "toy", small)
+    code = "\n".join(line.strip()[4:] for line in package.__doc__.splitlines() if line.strip().startswith(">>>"))
+    names = {}
+    exec(code, names)
+    assert [measures.step for measures in names["measures"]] == [2]
+    assert load(tmp_path / "run").path.name == "step-0000002"
