@@ -13,15 +13,7 @@ blas.prepare()  # before anything imports mlx
 from mlxdecoder.attention import attention
 from mlxdecoder.beam import beam_search
 from mlxdecoder.blocks import Block
-from mlxdecoder.cache import (
-    KVCache,
-    RotatingKVCache,
-    can_trim_prompt_cache,
-    load_prompt_cache,
-    make_prompt_cache,
-    save_prompt_cache,
-    trim_prompt_cache,
-)
+from mlxdecoder.cache import KVCache, RotatingKVCache
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.errors import UserError
 from mlxdecoder.generate import Generation, generate, stream_generate
@@ -29,6 +21,13 @@ from mlxdecoder.lesson import DecoderBlock, autoregressive_decode
 from mlxdecoder.maps import AttentionMap
 from mlxdecoder.masks import Causal, Documents, Full, Mask, Padding, Window, build_causal_mask
 from mlxdecoder.models import Encoder, LanguageModel, Translator, make_model
+from mlxdecoder.prompt_cache import (
+    can_trim_prompt_cache,
+    load_prompt_cache,
+    make_prompt_cache,
+    save_prompt_cache,
+    trim_prompt_cache,
+)
 from mlxdecoder.recipe import RIGHT, Layout, Recipe
 from mlxdecoder.sampling import make_sampler
 from mlxdecoder.text.tokenizer import Tokenizer

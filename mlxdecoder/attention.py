@@ -12,10 +12,11 @@ import numpy as np
 from mlxdecoder.backend import ON_METAL
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.errors import UserError
-from mlxdecoder.layers import Dropout, Linear, Watch
+from mlxdecoder.layers import Dropout, Linear
 from mlxdecoder.masks import Mask
 from mlxdecoder.positions import Rotation
 from mlxdecoder.recipe import RIGHT, Recipe
+from mlxdecoder.watch import Watch, tell
 
 HALF_TYPES = (mx.float16, mx.bfloat16)
 
@@ -97,14 +98,10 @@ def attend(
         if watch:  # the stages are shown beside the fused result, so that watching changes no output
             watch("weights", _weights(query, key, sight, recipe, watch))
     else:
-        weights = _weights(query, key, sight, recipe, watch).astype(value.dtype)
-        if watch:
-            watch("weights", weights)
+        weights = tell(watch, "weights", _weights(query, key, sight, recipe, watch).astype(value.dtype))
         seen = dropout(weights) if drops and dropout else weights
         context = seen @ recipe.share_heads(value, query.shape[1])  # [B, H, T, dv]
-    if watch:
-        watch("context", context)
-    return context
+    return tell(watch, "context", context)
 
 
 class MultiHeadAttention(nn.Module):
@@ -143,9 +140,8 @@ class MultiHeadAttention(nn.Module):
         query = recipe.split_heads(self.query(x), self.n_heads)  # [B, H, T, dh]
         if sight.rotation:
             query = sight.rotation(query)
-        if watch:
-            for name, array in (("query", query), ("key", key), ("value", value)):
-                watch(name, array)
+        for name, array in (("query", query), ("key", key), ("value", value)):
+            tell(watch, name, array)
         context = attend(query, key, value, sight, recipe, watch, self.dropout)
         return self.output(recipe.merge_heads(context))
 

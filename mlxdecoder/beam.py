@@ -11,8 +11,8 @@ import mlx.core as mx
 
 from mlxdecoder.errors import UserError
 from mlxdecoder.generate import Decoding, Generation, Model, as_rows, generating, log_softmax, token_limit
-from mlxdecoder.layers import Watch
 from mlxdecoder.sampling import block_repeats
+from mlxdecoder.watch import Watch
 
 WIDEST = 256  # beams
 

@@ -12,8 +12,9 @@ import mlx.nn as nn
 from mlxdecoder.attention import KeyValueCache, MultiHeadAttention, Sight
 from mlxdecoder.cache import CrossAttentionCache
 from mlxdecoder.config import ModelConfig
-from mlxdecoder.layers import Dropout, Watch, make_mlp, make_norm
+from mlxdecoder.layers import Dropout, make_mlp, make_norm
 from mlxdecoder.recipe import Recipe
+from mlxdecoder.watch import Watch, tell, within
 
 
 @dataclass(frozen=True)
@@ -78,17 +79,3 @@ class Block(nn.Module):
 
         key, value = cache.fetch(crossing.source, project, recipe.keeps_cross_cache) if cache else project()
         return self.cross_attention.over(x, key, value, crossing.sight, recipe, watch)
-
-
-def tell(watch: Watch | None, name: str, x: mx.array) -> mx.array:
-    """Show x to the watcher, if there is one, and pass it on."""
-    if watch:
-        watch(name, x)
-    return x
-
-
-def within(watch: Watch | None, name: str) -> Watch | None:
-    """A watcher that is told every name behind `name` and a dot."""
-    if watch is None:
-        return None
-    return lambda inner, array: watch(f"{name}.{inner}", array)

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Protocol
 
 import mlx.core as mx
 import numpy as np
 
 from mlxdecoder.errors import UserError
-from mlxdecoder.files import load_safetensors, save_safetensors
 from mlxdecoder.masks import Causal, Full, Mask, Window
 
 KeysAndValues = tuple[mx.array, mx.array]
@@ -238,67 +235,6 @@ class TranslatorCache:
     def reorder(self, rows: Sequence[int]) -> None:
         self.own.reorder(rows)
         self.cross.reorder(rows)
-
-
-PromptCache = Sequence[SelfAttentionCache] | Sequence[TranslatorCache]
-
-
-def make_prompt_cache(model: CachedModel, max_kv_size: int | None = None) -> PromptCache:
-    """An empty cache for each decoder layer of a model; `max_kv_size` tokens at most, of which the first 4 are kept."""
-    return model.make_cache(max_kv_size)
-
-
-def can_trim_prompt_cache(cache: PromptCache) -> bool:
-    return all(layer.is_trimmable() for layer in cache)
-
-
-def trim_prompt_cache(cache: PromptCache, num_tokens: int) -> int:
-    """Forget the last `num_tokens` in every layer; gives how many were forgotten, 0 where a cache cannot."""
-    if not cache or not can_trim_prompt_cache(cache):
-        return 0
-    trimmed = [layer.trim(num_tokens) for layer in cache]
-    return trimmed[0]
-
-
-def save_prompt_cache(path: Path | str, cache: Sequence[SelfAttentionCache]) -> None:
-    """Write the caches of a language model to a safetensors file, whole or not at all."""
-    arrays: dict[str, mx.array] = {}
-    metadata: dict[str, str] = {"layers": str(len(cache))}
-    for i, layer in enumerate(cache):
-        if not isinstance(layer, KVCache | RotatingKVCache):
-            raise UserError(f"cache: layer {i} is bound to a source; only caches of a language model can be saved.")
-        metadata[f"{i}.class"] = type(layer).__name__
-        metadata[f"{i}.meta"] = ",".join(layer.meta_state)
-        if layer.state is not None:
-            arrays[f"{i}.keys"], arrays[f"{i}.values"] = layer.state
-    save_safetensors(path, arrays, metadata)
-
-
-def load_prompt_cache(path: Path | str) -> list[SelfAttentionCache]:
-    """Read what `save_prompt_cache` wrote; raises `UserError` for another file."""
-    arrays, metadata = load_safetensors(path)
-    if "layers" not in metadata:
-        raise UserError(f"{path}: no prompt cache; wanted a file that save_prompt_cache wrote.")
-    try:
-        return [_load_layer(i, arrays, metadata) for i in range(int(metadata["layers"]))]
-    except (KeyError, ValueError) as error:
-        raise UserError(f"{path}: a damaged prompt cache ({error}).") from None
-
-
-class CachedModel(Protocol):
-    def make_cache(self, max_kv_size: int | None = None) -> PromptCache: ...
-
-
-def _load_layer(i: int, arrays: dict[str, mx.array], metadata: dict[str, str]) -> SelfAttentionCache:
-    kinds: dict[str, Callable[[], SelfAttentionCache]] = {
-        "KVCache": KVCache,
-        "RotatingKVCache": lambda: RotatingKVCache(max_size=1),
-    }
-    layer = kinds[metadata[f"{i}.class"]]()
-    if f"{i}.keys" in arrays:
-        layer.state = arrays[f"{i}.keys"], arrays[f"{i}.values"]
-    layer.meta_state = tuple(part for part in metadata[f"{i}.meta"].split(",") if part)
-    return layer
 
 
 def _causal_mask(cache: SelfAttentionCache, N: int, window_size: int | None) -> mx.array | None:

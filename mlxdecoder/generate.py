@@ -11,12 +11,13 @@ import mlx.core as mx
 import numpy as np
 
 from mlxdecoder.cache import SelfAttentionCache
+from mlxdecoder.checks import check_cache, check_ids
 from mlxdecoder.errors import UserError
-from mlxdecoder.layers import Watch
 from mlxdecoder.masks import Padding
-from mlxdecoder.models import LanguageModel, Memory, Translator, check_cache, check_ids
+from mlxdecoder.models import LanguageModel, Memory, Translator
 from mlxdecoder.recipe import Layout
 from mlxdecoder.sampling import Sampler, block_repeats, make_sampler
+from mlxdecoder.watch import Watch
 
 Model = LanguageModel | Translator
 PROMPT_ROOM = 128  # new tokens of a language model, when nobody says how many

@@ -10,8 +10,7 @@ import mlx.nn as nn
 
 from mlxdecoder.backend import random_bytes
 from mlxdecoder.config import ModelConfig
-
-Watch = Callable[[str, mx.array], None]
+from mlxdecoder.watch import Watch, tell
 
 
 class Linear(nn.Module):
@@ -61,9 +60,7 @@ class MLP(nn.Module):
 
     def __call__(self, x: mx.array, watch: Watch | None = None) -> mx.array:
         hidden = ACTIVATIONS[self.activation](self.inward(x))  # [B, T, d_ff]
-        if watch:
-            watch("hidden", hidden)
-        return self.outward(hidden)
+        return self.outward(tell(watch, "hidden", hidden))
 
 
 class GatedMLP(nn.Module):
@@ -78,9 +75,7 @@ class GatedMLP(nn.Module):
 
     def __call__(self, x: mx.array, watch: Watch | None = None) -> mx.array:
         hidden = ACTIVATIONS[self.activation](self.gate(x)) * self.inward(x)  # [B, T, d_ff]
-        if watch:
-            watch("hidden", hidden)
-        return self.outward(hidden)
+        return self.outward(tell(watch, "hidden", hidden))
 
 
 def make_mlp(config: ModelConfig) -> nn.Module:

@@ -5,23 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 
 from mlxdecoder.attention import Sight, draw
-from mlxdecoder.blocks import Block, Crossing, tell, within
+from mlxdecoder.blocks import Block, Crossing
 from mlxdecoder.cache import CrossAttentionCache, KVCache, RotatingKVCache, SelfAttentionCache, TranslatorCache
+from mlxdecoder.checks import Ids, check_cache, check_ids
 from mlxdecoder.config import Architecture, ModelConfig
 from mlxdecoder.errors import UserError
-from mlxdecoder.layers import Dropout, Linear, Watch, make_norm
+from mlxdecoder.layers import Dropout, Linear, make_norm
 from mlxdecoder.masks import Full, Mask, Window
 from mlxdecoder.positions import make_positions
 from mlxdecoder.recipe import RIGHT, Layout, Recipe
+from mlxdecoder.watch import Watch, tell, within
 
-Ids: TypeAlias = mx.array | np.ndarray | Sequence[Sequence[int]]
 N_SINKS = 4  # first tokens that a bounded cache keeps, Xiao et al. 2023
 
 
@@ -317,32 +318,3 @@ def cut_patches(images: mx.array, size: int) -> mx.array:
     rows, columns = height // size, width // size
     squares = images.reshape(B, rows, size, columns, size, C).transpose(0, 1, 3, 2, 4, 5)
     return squares.reshape(B, rows * columns, size * size * C)
-
-
-def check_ids(name: str, ids: Ids, n_ids: int, batch: int | None = None) -> mx.array:
-    """Whole numbers [B, T] from 0 to below `n_ids`, as an array; raises `UserError` for anything else."""
-    try:
-        found: np.ndarray = np.array(ids)
-    except ValueError:
-        raise UserError(f"{name}: rows of different lengths found; pad them to one length.") from None
-    if found.ndim != 2 or (batch is not None and len(found) != batch):
-        raise UserError(f"{name}: shape {found.shape} found, [{'batch' if batch is None else batch}, length] wanted.")
-    if found.shape[1] == 0:
-        raise UserError(f"{name}: no tokens found; at least one is wanted.")
-    if found.size and not np.issubdtype(found.dtype, np.integer):
-        raise UserError(f"{name}: {found.dtype} found, whole numbers wanted.")
-    if found.size and not 0 <= found.min() <= found.max() < n_ids:
-        wrong = found.min() if found.min() < 0 else found.max()
-        raise UserError(f"{name}: id {wrong} found, ids from 0 to {n_ids - 1} wanted (the vocabulary has {n_ids}).")
-    return mx.array(found.astype(np.int32))
-
-
-def check_cache(cache: Sequence[Any] | None, config: ModelConfig, batch: int) -> None:
-    """Raise `UserError` for a cache of another model or of another batch."""
-    if cache is None:
-        return
-    if len(cache) != config.n_layers:
-        raise UserError(f"cache: {len(cache)} layers found, {config.n_layers} wanted; use make_prompt_cache(model).")
-    wanted = (batch, config.kv_heads, config.width_per_head)
-    if cache[0].fits not in (None, wanted):
-        raise UserError(f"cache: made for {cache[0].fits} rows, heads and width, {wanted} wanted; use a new one.")

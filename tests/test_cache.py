@@ -13,18 +13,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mlxdecoder.cache import (
-    CrossAttentionCache,
-    KVCache,
-    RotatingKVCache,
+from mlxdecoder.cache import CrossAttentionCache, KVCache, RotatingKVCache
+from mlxdecoder.errors import UserError
+from mlxdecoder.masks import Documents, Full, Mask, Padding, Window
+from mlxdecoder.prompt_cache import (
     can_trim_prompt_cache,
     load_prompt_cache,
     make_prompt_cache,
     save_prompt_cache,
     trim_prompt_cache,
 )
-from mlxdecoder.errors import UserError
-from mlxdecoder.masks import Documents, Full, Mask, Padding, Window
 from mlxdecoder.recipe import RIGHT, Layout, same_source
 from tests import reference
 from tests.builders import POSITIONS, difference, ids, numbers, small

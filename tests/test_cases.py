@@ -18,12 +18,13 @@ from mlx.utils import tree_map
 
 from mlxdecoder.attention import attention
 from mlxdecoder.beam import beam_search
-from mlxdecoder.cache import KVCache, RotatingKVCache, make_prompt_cache, trim_prompt_cache
+from mlxdecoder.cache import KVCache, RotatingKVCache
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.errors import UserError
 from mlxdecoder.generate import generate, pad_left, pad_right
 from mlxdecoder.masks import Causal, Documents, Padding, Window
 from mlxdecoder.positions import make_positions
+from mlxdecoder.prompt_cache import make_prompt_cache, trim_prompt_cache
 from mlxdecoder.recipe import RIGHT, Layout, share_heads
 from mlxdecoder.sampling import keep_top_p, make_sampler
 from mlxdecoder.text.tokenizer import Tokenizer

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlxdecoder.beam import beam_search
-from mlxdecoder.cache import make_prompt_cache
 from mlxdecoder.errors import UserError
 from mlxdecoder.generate import (
     Decoding,
@@ -24,6 +23,7 @@ from mlxdecoder.generate import (
     pad_right,
     stream_generate,
 )
+from mlxdecoder.prompt_cache import make_prompt_cache
 from mlxdecoder.sampling import make_sampler
 from tests import reference
 from tests.builders import POSITIONS, lively, numbers, rows_of

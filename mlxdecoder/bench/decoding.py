@@ -10,9 +10,9 @@ import numpy as np
 from mlxdecoder.bench.timing import paired, seconds
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.generate import Decoding, generating
-from mlxdecoder.layers import Watch
 from mlxdecoder.models import Translator
 from mlxdecoder.trace import Trace
+from mlxdecoder.watch import Watch
 
 LENGTHS = (16, 32, 64, 128, 256, 512)
 SOURCE = list(range(4, 24))
@@ -23,9 +23,8 @@ def cached_and_not(lengths: tuple[int, ...] = LENGTHS) -> list[tuple[int, float,
     model = make_model()
     rows = []
     for length in lengths:
-        rounds = 3 if length <= 128 else 1
         cached, uncached = (partial(decode, model, length, cached) for cached in (True, False))
-        rows.append((length, *paired(cached, uncached, rounds)))
+        rows.append((length, *paired(cached, uncached, rounds=3)))
     return rows
 
 

@@ -8,12 +8,12 @@ import mlx.core as mx
 import numpy as np
 
 from mlxdecoder.attention import attention
-from mlxdecoder.layers import Watch
 from mlxdecoder.lesson.pytorch import Figures, head_weights, lesson_block, lesson_translator, pytorch_figures
 from mlxdecoder.lesson.report import Cell, Check, Grids, LessonReport, Section, Table, largest_difference
 from mlxdecoder.lesson.translator import autoregressive_decode
 from mlxdecoder.masks import Causal, Full, Mask, build_causal_mask
 from mlxdecoder.recipe import RIGHT, Recipe
+from mlxdecoder.watch import Watch
 
 AGREEMENT = 1e-5  # how far ours and PyTorch's float32 figures may be apart
 LAYERS = {"tiny": 1, "stack": 2}

@@ -8,13 +8,15 @@ import mlx.core as mx
 import mlx.nn as nn
 
 from mlxdecoder.attention import Sight
-from mlxdecoder.blocks import Block, Crossing, within
+from mlxdecoder.blocks import Block, Crossing
+from mlxdecoder.checks import Ids, check_ids
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.errors import UserError
-from mlxdecoder.layers import Linear, Watch
+from mlxdecoder.layers import Linear
 from mlxdecoder.masks import build_causal_mask
-from mlxdecoder.models import Ids, check_ids, make_embedding
+from mlxdecoder.models import make_embedding
 from mlxdecoder.recipe import RIGHT
+from mlxdecoder.watch import Watch, within
 
 
 class ReadsAndScores(Protocol):
