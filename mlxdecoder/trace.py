@@ -23,7 +23,7 @@ class Trace:
     """Records while a model runs: give it as `watch` to a model, `generate`, `stream_generate` or `beam_search`.
 
     `stages` are the ones to keep, of "scores" (q k^T), "scaled" (with the scale and any bias), "masked" and "weights".
-    Watching computes nothing anew, so the outputs stay the same to the bit. A trace serves one batch.
+    What is watched is computed beside the way to the output, which stays the same to the bit. A trace serves one batch.
     """
 
     def __init__(self, stages: Sequence[str] = ("weights",)) -> None:
