@@ -13,7 +13,7 @@ from mlxdecoder.backend import ON_METAL
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.errors import UserError
 from mlxdecoder.layers import Dropout, Linear
-from mlxdecoder.masks import Mask
+from mlxdecoder.masks import Mask, parts_of
 from mlxdecoder.positions import Rotation
 from mlxdecoder.recipe import RIGHT, Recipe
 from mlxdecoder.watch import Watch, tell
@@ -45,6 +45,8 @@ def draw(
     mask: Mask, queries: np.ndarray, keys: np.ndarray, bias: mx.array | None = None, rotation: Rotation | None = None
 ) -> Sight:
     """Draw a mask for query slots [T] and key slots [S]; what blocks nothing is left out."""
+    if not parts_of(mask):
+        return Sight(None, bias, rotation)
     drawn = mask.allowed(queries, keys)
     allowed = None if drawn.all() else mx.array(drawn)
     return Sight(allowed, bias, rotation, empty_rows=not drawn.any(axis=-1).all())
