@@ -101,7 +101,7 @@ def attend(
             watch("weights", _weights(query, key, sight, recipe, watch))
     else:
         weights = tell(watch, "weights", _weights(query, key, sight, recipe, watch).astype(value.dtype))
-        seen = dropout(weights) if drops and dropout else weights
+        seen = dropout(weights) if dropout is not None else weights
         context = seen @ recipe.share_heads(value, query.shape[1])  # [B, H, T, dv]
     return tell(watch, "context", context)
 

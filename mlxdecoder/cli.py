@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _warn_of_slow_products()
         with unheard_is_fine():
             return int(options.run(options) or 0)
-        return 0
+        return 0  # the reader of our output had seen enough
     except UserError as error:
         return _refuse(f"{command}: {error}")
     except OSError as error:

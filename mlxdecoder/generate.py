@@ -73,9 +73,9 @@ class Decoding:
         self._fed = mx.zeros((len(inputs), 0), mx.int32)
         self._memory: Memory | None = None
         lengths = [len(ids) for ids in inputs]
-        if max_kv_size is not None and isinstance(model, LanguageModel) and len(set(lengths)) > 1:
-            raise UserError("max_kv_size: prompts of one length are wanted, or one at a time, for a bounded cache.")
         padded = len(set(lengths)) > 1
+        if max_kv_size is not None and isinstance(model, LanguageModel) and padded:
+            raise UserError("max_kv_size: prompts of one length are wanted, or one at a time, for a bounded cache.")
         if isinstance(model, Translator):
             self._layout = Layout(source=Padding.right(lengths, max(lengths))) if padded else Layout()
             self._memory = model.encode(pad_right(inputs, model.config.pad_id), self._layout, watch)

@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> None:
     )
     checkpoint = load(options.model)
     chunks = iter([options.text]) if options.text else lines_at_hand(_stdin())
-    with tqdm(unit=" sentences", disable=None if not sys.stdin.isatty() else True, leave=False) as bar:
+    with tqdm(unit=" sentences", disable=sys.stdin.isatty() or None, leave=False) as bar:
         for chunk in chunks:
             _print(checkpoint, chunk, how, options.json, bar)
 
