@@ -77,5 +77,5 @@ class Block(nn.Module):
         def project() -> tuple[mx.array, mx.array]:
             return self.cross_attention.keys_and_values(crossing.states, recipe)
 
-        key, value = cache.fetch(crossing.source, project, recipe.keeps_cross_cache) if cache else project()
+        key, value = cache.fetch(crossing, project, recipe.keeps_cross_cache) if cache else project()
         return self.cross_attention.over(x, key, value, crossing.sight, recipe, watch)

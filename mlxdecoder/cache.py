@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import mlx.core as mx
 import numpy as np
@@ -189,18 +190,39 @@ class RotatingKVCache(_Cache):
         return recent if self.keep == 0 else mx.concatenate([x[..., : self.keep, :], recent], axis=2)
 
 
+class Source(Protocol):
+    """An encoded source: its states [B, S, d], and what tells it from every other one."""
+
+    @property
+    def states(self) -> mx.array: ...
+
+    @property
+    def source(self) -> object: ...
+
+
+Keeps = Callable[[object, object], bool]
+
+
 class CrossAttentionCache(_Cache):
     """Keeps the keys and values of one source; those of another source take their place, they never mix."""
 
     source: object = None
 
-    def fetch(
-        self, source: object, project: Callable[[], KeysAndValues], keeps: Callable[[object, object], bool]
-    ) -> KeysAndValues:
-        """The keys and values of `source`: kept ones when `keeps(kept source, source)`, else projected anew."""
-        if self.keys is None or self.values is None or not keeps(self.source, source):
+    def serves(self, current: Source, keeps: Keeps) -> bool:
+        """Whether what is kept will be used for `current`: when `keeps(kept source, current source)`."""
+        fits = self.keys is not None and len(self.keys) == len(current.states)
+        return fits and keeps(self.source, current.source)
+
+    def key_slots(self, current: Source, keeps: Keeps) -> np.ndarray:
+        """The slots of the keys that queries will be given: [S]."""
+        kept = self.offset if self.serves(current, keeps) else current.states.shape[1]
+        return np.arange(kept)
+
+    def fetch(self, current: Source, project: Callable[[], KeysAndValues], keeps: Keeps) -> KeysAndValues:
+        """The keys and values of a source: kept ones when they serve, else projected anew."""
+        if self.keys is None or self.values is None or not self.serves(current, keeps):
             self.keys, self.values = project()
-            self.source, self.offset = source, self.keys.shape[2]
+            self.source, self.offset = current.source, self.keys.shape[2]
         return self.keys, self.values
 
 

@@ -11,7 +11,7 @@ import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 
-from mlxdecoder.attention import Sight, draw
+from mlxdecoder.attention import draw
 from mlxdecoder.blocks import Block, Crossing
 from mlxdecoder.cache import CrossAttentionCache, KVCache, RotatingKVCache, SelfAttentionCache, TranslatorCache
 from mlxdecoder.checks import Ids, check_cache, check_ids
@@ -52,10 +52,13 @@ class Stack(nn.Module):
         own = [cache.own if isinstance(cache, TranslatorCache) else cache for cache in caches or ()]
         offset, T = (own[0].offset if own else 0), x.shape[1]
         slots = recipe.position_start(offset) + np.arange(T)
-        positions = (places or mask).positions(slots)
         queries = recipe.mask_start(offset) + np.arange(T)
         keys = own[0].key_slots(T) if own else slots
-        sight = self._sight(mask & own[0].reach if own else mask, queries, keys, positions, places or mask)
+        positions, of_keys = (recipe.positions((places or mask).positions(x)) for x in (slots, keys))
+        sight = draw(mask & own[0].reach if own else mask, queries, keys)
+        sight = replace(
+            sight, bias=self.positions.bias(positions, of_keys), rotation=self.positions.rotation(positions)
+        )
         if watch:
             watch("key_slots", mx.array(keys))
         x = self.dropout(self.positions.embed(x, positions))
@@ -71,10 +74,6 @@ class Stack(nn.Module):
                 watch=within(watch, str(i)),
             )
         return self.norm(x) if "norm" in self else x
-
-    def _sight(self, mask: Mask, queries: np.ndarray, keys: np.ndarray, positions: np.ndarray, places: Mask) -> Sight:
-        bias = self.positions.bias(places.positions(queries), places.positions(keys))
-        return replace(draw(mask, queries, keys), bias=bias, rotation=self.positions.rotation(positions))
 
 
 class _Model(nn.Module):
@@ -258,18 +257,24 @@ class Translator(_Model):
         return tell(watch, "logits", score(self, states))
 
     def make_cache(self, max_kv_size: int | None = None) -> list[TranslatorCache]:
-        layers = range(self.config.n_layers)
-        return [TranslatorCache(make_self_cache(self.config, max_kv_size), CrossAttentionCache()) for _ in layers]
+        return [
+            TranslatorCache(
+                make_self_cache(self.config, max_kv_size), self.recipe.cross_cache(layer, CrossAttentionCache)
+            )
+            for layer in range(self.config.n_layers)
+        ]
 
     def _check_source(self, cache: Sequence[TranslatorCache] | None, memory: Memory) -> None:
         used = [layer for layer in cache or () if layer.cross.keys is not None and layer.offset]
-        if used and not self.recipe.keeps_cross_cache(used[0].cross.source, memory.source):
+        if used and not used[0].cross.serves(memory, self.recipe.keeps_cross_cache):
             raise UserError("cache: holds tokens of another source; use a new one from make_cache(), or trim it to 0.")
 
     def _crossing(self, memory: Memory, layout: Layout, T: int, cache: Sequence[TranslatorCache] | None) -> Crossing:
         first = self.recipe.mask_start(cache[0].offset if cache else 0)
-        slots = np.arange(memory.states.shape[1])
-        sight = draw(self.recipe.cross_mask(layout), first + np.arange(T), slots)
+        keys = np.arange(memory.states.shape[1])
+        if cache:
+            keys = cache[0].cross.key_slots(memory, self.recipe.keeps_cross_cache)
+        sight = draw(self.recipe.cross_mask(layout), first + np.arange(T), keys)
         return Crossing(memory.states, sight, memory.source)
 
 

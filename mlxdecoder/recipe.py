@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 import mlx.core as mx
 import numpy as np
@@ -111,6 +112,16 @@ def start_at_offset(offset: int) -> int:
     return offset
 
 
+def positions(found: np.ndarray) -> np.ndarray:
+    """Each token is told its own position: [T], or [B, T] where the rows differ."""
+    return found
+
+
+def cross_cache(layer: int, make: Callable[[], Any]) -> Any:
+    """Each decoding has a new cache for the keys of its source."""
+    return make()
+
+
 def same_source(cached: object, current: object) -> bool:
     """Cached keys of a source may be used again for that very source only."""
     return cached is current
@@ -136,7 +147,8 @@ class Recipe:
     """One field for each choice; see the function of the same name for what is right and why.
 
     `position_start` and `mask_start` place new tokens behind a cache for the position scheme and for the mask;
-    `keeps_cross_cache` says whether cached keys of a source still serve; `drops_while_generating` leaves dropout on.
+    `positions` are what the scheme is told; `cross_cache` makes the cache of a layer for the keys of a source, and
+    `keeps_cross_cache` says whether they still serve; `drops_while_generating` leaves dropout on.
     """
 
     split_heads: Callable[[mx.array, int], mx.array] = split_heads
@@ -150,6 +162,8 @@ class Recipe:
     cross_mask: Callable[[Layout], Mask] = cross_mask
     position_start: Callable[[int], int] = start_at_offset
     mask_start: Callable[[int], int] = start_at_offset
+    positions: Callable[[np.ndarray], np.ndarray] = positions
+    cross_cache: Callable[[int, Callable[[], Any]], Any] = cross_cache
     keeps_cross_cache: Callable[[object, object], bool] = same_source
     frame_target: Callable[[Sequence[int], int, int], list[int]] = frame_target
     shift_targets: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] = shift_targets

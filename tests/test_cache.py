@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from mlxdecoder.cache import CrossAttentionCache, KVCache, RotatingKVCache
 from mlxdecoder.errors import UserError
 from mlxdecoder.masks import Documents, Full, Mask, Padding, Window
+from mlxdecoder.models import Memory
 from mlxdecoder.prompt_cache import (
     can_trim_prompt_cache,
     load_prompt_cache,
@@ -276,7 +277,7 @@ class TestCrossAttentionCache:
             calls.append(len(calls))
             return mx.full((1, 2, 3, 4), len(calls)), mx.full((1, 2, 3, 5), len(calls))
 
-        first, second = object(), object()
+        first, second = (Memory(mx.zeros((1, 3, 8)), Layout(), source=object()) for _ in range(2))
         found = [cache.fetch(source, project, same_source)[0].max().item() for source in (first, first, second, first)]
         assert found == [1, 1, 2, 3]
         assert cache.nbytes == 1 * 2 * 3 * (4 + 5) * 4

@@ -10,10 +10,11 @@ import numpy as np
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.errors import UserError
 from mlxdecoder.generate import pad_right
-from mlxdecoder.masks import Padding
+from mlxdecoder.masks import Documents, Mask, Padding
 from mlxdecoder.recipe import Layout, Recipe
+from mlxdecoder.training.options import TrainingOptions
 
-ROUND = 4  # lengths are padded to multiples of this, so that few shapes occur
+DEFAULTS = TrainingOptions()
 
 
 @dataclass(frozen=True)
@@ -45,14 +46,15 @@ class Batch:
         return Batch(*arrays, self.layout.rows(rows))
 
 
-def plan_epoch(examples: Sequence[Example], tokens: int, seed: int, epoch: int) -> list[list[int]]:
-    """Which examples make the batches of an epoch; each batch is at most `tokens` wide, padding included, a side.
+def plan_epoch(examples: Sequence[Example], options: TrainingOptions, epoch: int) -> list[list[int]]:
+    """Which examples make the batches of an epoch; each is at most `tokens_per_batch` wide, padding included, a side.
 
     The plan is a function of its arguments alone, which is what lets a stopped training go on where it was. Raises
     `UserError` for an example that is longer than a batch may be.
     """
-    random = np.random.default_rng((seed, epoch))
-    widths = [(_rounded(len(example.source)), _rounded(len(example.target) + 1)) for example in examples]
+    random = np.random.default_rng((options.seed, epoch))
+    tokens, multiple = options.tokens_per_batch, options.pad_multiple
+    widths = [(_rounded(len(one.source), multiple), _rounded(len(one.target) + 1, multiple)) for one in examples]
     batches: list[list[int]] = []
     widest = 0  # of the batch being filled
     for i in sorted(random.permutation(len(examples)).tolist(), key=lambda i: widths[i]):
@@ -66,17 +68,39 @@ def plan_epoch(examples: Sequence[Example], tokens: int, seed: int, epoch: int) 
     return [batches[i] for i in random.permutation(len(batches))]
 
 
-def make_batch(examples: Sequence[Example], config: ModelConfig, recipe: Recipe) -> Batch:
-    """Pad, frame and shift examples as the recipe says."""
-    sources = [example.source for example in examples]
-    framed = [recipe.frame_target(example.target, config.begin_id, config.end_id) for example in examples]
+def make_batch(
+    examples: Sequence[Example], config: ModelConfig, recipe: Recipe, options: TrainingOptions = DEFAULTS
+) -> Batch:
+    """Frame, pack, pad and shift examples as the recipe and the options say."""
+    sources = [list(example.source) for example in examples]
+    framed = [list(recipe.frame_target(example.target, config.begin_id, config.end_id)) for example in examples]
+    layout = Layout()
+    if options.pack > 1:
+        sources, source_ids = _packed(sources, options.pack)
+        framed, target_ids = _packed(framed, options.pack)
     width = max(len(row) for row in framed)
-    rows = pad_right(framed, config.pad_id, _rounded(width - 1) + 1)
+    rows = pad_right(framed, config.pad_id, _rounded(width - 1, options.pad_multiple) + 1)
     inputs, labels = recipe.shift_targets(rows)
-    source = pad_right(sources, config.pad_id, _rounded(max(map(len, sources))))
+    source = pad_right(sources, config.pad_id, _rounded(max(map(len, sources)), options.pad_multiple))
     layout = Layout(source=Padding.right([len(row) for row in sources], source.shape[1]))
+    if options.pack > 1:
+        layout = Layout(_documents(source_ids, source.shape[1]), _documents(target_ids, inputs.shape[1]))
     return Batch(source, inputs, labels, recipe.loss_weights(labels, config.pad_id), layout)
 
 
-def _rounded(length: int) -> int:
-    return -(-length // ROUND) * ROUND
+def _packed(rows: list[list[int]], pack: int) -> tuple[list[list[int]], list[list[int]]]:
+    """Every `pack` rows as one, and for each of its tokens the number of the row it is from."""
+    groups = [rows[i : i + pack] for i in range(0, len(rows), pack)]
+    joined = [[token for row in group for token in row] for group in groups]
+    numbers = [[number for number, row in enumerate(group) for _ in row] for group in groups]
+    return joined, numbers
+
+
+def _documents(numbers: list[list[int]], width: int) -> Mask:
+    """Packed rows as a mask; padding is a document of its own."""
+    padding = 1 + max(number for row in numbers for number in row)
+    return Documents(tuple(tuple([*row, *[padding] * width][:width]) for row in numbers))
+
+
+def _rounded(length: int, multiple: int) -> int:
+    return -(-length // multiple) * multiple

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import mlx.core as mx
 import numpy as np
@@ -11,9 +12,12 @@ from mlxdecoder.generate import generate, generating, in_batches
 from mlxdecoder.models import Translator
 from mlxdecoder.training.batches import Example, make_batch, plan_epoch
 from mlxdecoder.training.loss import cross_entropy
+from mlxdecoder.training.options import TrainingOptions
+
+TOKENS = 4096  # that are scored at once
 
 
-def teacher_forced(model: Translator, examples: Sequence[Example], tokens: int = 4096) -> tuple[float, float]:
+def teacher_forced(model: Translator, examples: Sequence[Example], pad_multiple: int = 4) -> tuple[float, float]:
     """Loss a token (nats, no smoothing) and share of tokens that are right when all before them are given.
 
     NaN for both where there are no examples.
@@ -21,9 +25,11 @@ def teacher_forced(model: Translator, examples: Sequence[Example], tokens: int =
     if not examples:
         return float("nan"), float("nan")
     loss = right = counted = 0.0
+    options = TrainingOptions(pad_multiple=pad_multiple)
+    options = replace(options, tokens_per_batch=max(TOKENS, _longest(examples) + pad_multiple))
     with generating(model):
-        for indices in plan_epoch(examples, max(tokens, _longest(examples)), seed=0, epoch=0):
-            batch = make_batch([examples[i] for i in indices], model.config, model.recipe)
+        for indices in plan_epoch(examples, options, epoch=0):
+            batch = make_batch([examples[i] for i in indices], model.config, model.recipe, options)
             logits = model(batch.source, batch.inputs, batch.layout)  # [B, T, V]
             labels, weights = mx.array(batch.labels.reshape(-1)), mx.array(batch.weights.reshape(-1))
             flat = logits.reshape(-1, logits.shape[-1])
@@ -44,4 +50,4 @@ def exact_match(model: Translator, examples: Sequence[Example], batch_size: int 
 
 
 def _longest(examples: Sequence[Example]) -> int:
-    return 8 + max((max(len(example.source), len(example.target)) for example in examples), default=0)
+    return 1 + max((max(len(example.source), len(example.target)) for example in examples), default=0)

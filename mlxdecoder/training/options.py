@@ -16,10 +16,13 @@ class TrainingOptions:
     """Lengths are in tokens, intervals in steps; `patience` counts evaluations without a better loss, 0 = endless.
 
     `average` is how many snapshots, taken every `snapshot_every` steps and at the end, make the weights that are kept.
+    Lengths are padded to multiples of `pad_multiple`; `pack` is how many pairs share a row of a batch.
     """
 
     steps: int = 1000
     tokens_per_batch: int = 2048
+    pad_multiple: int = 4
+    pack: int = 1
     learning_rate: float = 3e-3
     warmup: int = 200
     schedule: Schedule = "cosine"
@@ -38,7 +41,8 @@ class TrainingOptions:
             right = isinstance(value, int if whole else int | float | str) and not isinstance(value, bool)
             _require(right, field.name, value, "a whole number" if whole else "a number, or the name of a schedule")
         _require(self.seed < 2**63, "seed", self.seed, "below 2 ** 63")
-        for name in ("steps", "tokens_per_batch", "evaluate_every", "snapshot_every", "average"):
+        counts = ("steps", "tokens_per_batch", "pad_multiple", "pack", "evaluate_every", "snapshot_every", "average")
+        for name in counts:
             _require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
         for name in ("warmup", "patience", "weight_decay", "seed"):
             _require(getattr(self, name) >= 0, name, getattr(self, name), "at least 0")

@@ -104,20 +104,20 @@ class Trainer:
         self.history = [Measures(**measures) for measures in state.values["history"]]
 
     def _check_options(self, before: dict[str, Any], path: Path) -> None:
-        now = asdict(self.options)
-        changed = [name for name in now if name != "steps" and now[name] != before.get(name)]
+        now, before = asdict(self.options), asdict(TrainingOptions.from_dict(before, str(path)))
+        changed = [name for name in now if name != "steps" and now[name] != before[name]]
         if changed:
             found = f"{changed[0]} = {now[changed[0]]!r}"
-            raise UserError(f"{path}: was trained with {changed[0]} = {before.get(changed[0])!r}; {found} found.")
+            raise UserError(f"{path}: was trained with {changed[0]} = {before[changed[0]]!r}; {found} found.")
 
     def _batches(self) -> Iterator[Batch]:
         """The batches from the present place on; the place moves before a batch is used."""
         while self.step < self.options.steps:
-            plan = plan_epoch(self._train, self.options.tokens_per_batch, self.options.seed, self._epoch)
+            plan = plan_epoch(self._train, self.options, self._epoch)
             while self._place < len(plan) and self.step < self.options.steps:
                 self._place += 1
                 examples = [self._train[i] for i in plan[self._place - 1]]
-                yield make_batch(examples, self.model.config, self.model.recipe)
+                yield make_batch(examples, self.model.config, self.model.recipe, self.options)
             if self._place == len(plan):
                 self._epoch, self._place = self._epoch + 1, 0
 
@@ -160,7 +160,7 @@ class Trainer:
 
     def _measure(self) -> None:
         self._show(self._average())
-        loss, accuracy = teacher_forced(self.model, self._validation)
+        loss, accuracy = teacher_forced(self.model, self._validation, self.options.pad_multiple)
         matched = exact_match(self.model, self._validation[:N_TRANSLATED])
         training_loss = self._loss_sum / max(self._since, 1)
         self._loss_sum, self._since = 0.0, 0
