@@ -17,6 +17,7 @@ from mlxdecoder.cache import KVCache, RotatingKVCache
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.errors import UserError
 from mlxdecoder.generate import Generation, generate, stream_generate
+from mlxdecoder.html import AttentionView
 from mlxdecoder.lesson import DecoderBlock, autoregressive_decode
 from mlxdecoder.maps import AttentionMap
 from mlxdecoder.masks import Causal, Documents, Full, Mask, Padding, Window, build_causal_mask
@@ -30,6 +31,7 @@ from mlxdecoder.prompt_cache import (
 )
 from mlxdecoder.recipe import RIGHT, Layout, Recipe
 from mlxdecoder.sampling import make_sampler
+from mlxdecoder.show import show
 from mlxdecoder.text.tokenizer import Tokenizer
 from mlxdecoder.trace import Trace, attend
 from mlxdecoder.training.checkpoint import Checkpoint
@@ -40,6 +42,7 @@ __version__ = "0.1.0"
 __all__ = [
     "RIGHT",
     "AttentionMap",
+    "AttentionView",
     "Block",
     "Causal",
     "Checkpoint",
@@ -74,6 +77,7 @@ __all__ = [
     "make_prompt_cache",
     "make_sampler",
     "save_prompt_cache",
+    "show",
     "stream_generate",
     "translate",
     "trim_prompt_cache",

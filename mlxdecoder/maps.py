@@ -59,7 +59,8 @@ class AttentionMap:
 
     def row_sums(self) -> np.ndarray:
         """The sum of each row, [L, H, T]: 1 where softmax did its work, 0 where everything is masked."""
-        return np.asarray(self.weights.sum(axis=-1, dtype=np.float64))
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.weights.sum(axis=-1, dtype=np.float64))
 
     def row_sum_errors(self) -> np.ndarray:
         """How far each row's sum is from 1, [L, H, T]; in rows that may attend to nothing, how far from 0."""
@@ -105,6 +106,11 @@ class AttentionMap:
             "intended": None if self.intended is None else self.intended.tolist(),
             "weights": weights.tolist(),
         }
+
+    def _repr_html_(self) -> str:
+        from mlxdecoder.html import AttentionView  # here, so that numbers alone need no page
+
+        return AttentionView([self])._repr_html_()
 
 
 def save_numbers(maps: Sequence[AttentionMap], path: Path | str) -> None:

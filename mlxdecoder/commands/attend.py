@@ -1,4 +1,4 @@
-"""`mlxdecoder attend`: the attention of a model for one sentence, as a figure or as numbers."""
+"""`mlxdecoder attend`: the attention of a model for one sentence, as a figure, a page to point at, or numbers."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 from mlxdecoder.commands.common import Subparsers, add_command, add_json, add_model, print_json, warn_of_unknown
 from mlxdecoder.errors import UserError
-from mlxdecoder.generate import generate
+from mlxdecoder.html import AttentionView
 from mlxdecoder.maps import AttentionMap, save_numbers
-from mlxdecoder.trace import PREFIXES, Trace
-from mlxdecoder.trace import attend as attend_to
-from mlxdecoder.training.checkpoint import Checkpoint
-from mlxdecoder.translate import as_translator, load
+from mlxdecoder.show import attention_maps
+from mlxdecoder.trace import PREFIXES
+from mlxdecoder.translate import load
 
 NUMBERS = (".json", ".npz")
+PAGE = ".html"
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -22,7 +22,8 @@ def add_parser(subparsers: Subparsers) -> None:
         subparsers,
         "attend",
         run,
-        "Draw the attention of a model while it translates a sentence: PNG, SVG or PDF, or numbers as JSON or NPZ.",
+        "Draw the attention of a model while it translates a sentence: PNG, SVG or PDF, as HTML a page of all kinds to "
+        "point at, or numbers as JSON or NPZ.",
         'mlxdecoder attend "The black cat sleeps." --kind cross --out cross.png',
     )
     parser.add_argument("text", help="the sentence, in quotes")
@@ -30,7 +31,12 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--out", type=Path, metavar="FILE", help="where to write, by its ending (default: attention.png)"
     )
-    parser.add_argument("--kind", choices=tuple(PREFIXES), default="cross", help="which attention (default: cross)")
+    parser.add_argument(
+        "--kind",
+        choices=tuple(PREFIXES),
+        default="cross",
+        help="which attention; in HTML, which comes first (default: cross)",
+    )
     parser.add_argument("--layer", type=int, help="one layer, counted from 0 (default: all)")
     parser.add_argument("--head", type=int, help="one head, counted from 0 (default: all)")
     parser.add_argument("--target", help="attend for this translation instead of the model's own")
@@ -44,38 +50,20 @@ def run(options: argparse.Namespace) -> None:
     if not options.json:
         _check_ending(out)
     checkpoint = load(options.model)
+    warn_of_unknown(checkpoint.tokenizer.unknown_characters(options.text))
     maps, translation = attention_maps(checkpoint, options.text, options.target)
-    chosen = maps[options.kind].select(_one(options.layer), _one(options.head))
+    layers, heads = _one(options.layer), _one(options.head)
+    chosen = maps[options.kind].select(layers, heads)
     if options.json:
         print_json({"source": options.text, "translation": translation, **chosen.to_json()})
         return
-    write_map(chosen, out, f"{options.text} → {translation}")
-    print(f"{translation}\n{out}")
-
-
-def attention_maps(checkpoint: Checkpoint, text: str, target: str | None = None) -> tuple[dict[str, AttentionMap], str]:
-    """The attention of all kinds for a sentence, and its translation: the model's own, unless one is given."""
-    model, tokenizer = as_translator(checkpoint), checkpoint.tokenizer
-    source = tokenizer.encode(text)
-    if not source:
-        raise UserError("text: no words found in it; a sentence is wanted.")
-    warn_of_unknown(tokenizer.unknown_characters(text))
-    if target is None:
-        trace, generation = Trace(), None
-        generation = generate(model, [source], watch=trace)[0]
-        read = [model.config.begin_id, *generation.tokens][: len(generation.path)]
-        target = tokenizer.decode(generation.tokens)
+    title = f"{options.text} → {translation}"
+    if out.suffix.lower() == PAGE:
+        others = [each for each in maps.values() if each.kind != options.kind and options.layer in (None, *each.layers)]
+        AttentionView([chosen, *(each.select(layers, heads) for each in others)], title).save(out)
     else:
-        read = [model.config.begin_id, *tokenizer.encode(target)]
-        trace = attend_to(model, source, read)
-    keys, queries = tokenizer.pieces(source), tokenizer.pieces(read)
-    window = model.config.window
-    maps = {
-        "encoder": trace.attention_map("encoder", keys, keys),
-        "decoder": trace.attention_map("decoder", queries, queries, window=window),
-        "cross": trace.attention_map("cross", queries, keys),
-    }
-    return maps, target
+        write_map(chosen, out, title)
+    print(f"{translation}\n{out}")
 
 
 def write_map(map: AttentionMap, path: Path, title: str) -> None:
@@ -89,7 +77,7 @@ def write_map(map: AttentionMap, path: Path, title: str) -> None:
 
 
 def _check_ending(path: Path) -> None:
-    endings = (".png", ".svg", ".pdf", *NUMBERS)
+    endings = (".png", ".svg", ".pdf", PAGE, *NUMBERS)
     if path.suffix.lower() not in endings or path.is_dir():
         raise UserError(f"--out {path}: a file that ends in {', '.join(endings)} is wanted.")
 

@@ -8,10 +8,11 @@ from importlib import import_module
 from itertools import count
 from pathlib import Path
 
-from mlxdecoder.commands.attend import attention_maps, write_map
+from mlxdecoder.commands.attend import write_map
 from mlxdecoder.commands.common import Subparsers, add_command, command_line
 from mlxdecoder.generate import generate
 from mlxdecoder.recipe import RIGHT
+from mlxdecoder.show import attention_maps
 from mlxdecoder.text.corpus import Pair
 from mlxdecoder.text.toy import ToyPair, ToySplits, make_splits
 from mlxdecoder.training.checkpoint import Checkpoint

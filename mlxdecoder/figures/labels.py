@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,6 +10,8 @@ from typing import Any
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
+
+from mlxdecoder import labels
 
 # In order of preference: what matplotlib brings along, then what Linux, macOS and Windows bring for the other scripts.
 FAMILIES = (
@@ -53,9 +54,6 @@ FAMILIES = (
     "Segoe UI Emoji",
     "Arial Unicode MS",
 )
-WORD_BEGIN = "\u2581"  # what SentencePiece writes for the space before a word
-JOINERS = "\u200c\u200d"
-WIDEST = 16
 SMALLEST, SPACING = 6.0, 1.2
 POINTS_PER_INCH = 72
 
@@ -77,7 +75,7 @@ def _family_with(character: str) -> str | None:
 
 def drawable(text: str) -> str:
     """`text` with U+XXXX for each character that is invisible or in no installed font; spaces at the ends as ␣."""
-    return "".join(_pieces(text))
+    return labels.visible(text, _is_drawable)
 
 
 def one_line(text: str) -> str:
@@ -85,45 +83,13 @@ def one_line(text: str) -> str:
     return drawable(" ".join(text.split())) if text.strip() else ""
 
 
-def elided(text: str, widest: int = WIDEST) -> str:
-    """`text` drawable, its middle replaced by … when it is wider than `widest` columns (a CJK character takes two).
-
-    What belongs together stays together: a letter with its marks, a code point written out.
-    """
-    pieces = _pieces(text)
-    if _columns(pieces) <= widest:
-        return "".join(pieces)
-    head = next(n for n in range(len(pieces)) if _columns(pieces[: n + 1]) > widest // 2)
-    tail = next(n for n in range(len(pieces)) if _columns(pieces[len(pieces) - n - 1 :]) > (widest - 1) // 2)
-    return "".join(pieces[:head]) + "…" + "".join(pieces[len(pieces) - tail :])
-
-
-def _pieces(text: str) -> list[str]:
-    if not text:
-        return ["∅"]
-    text = text.removeprefix(WORD_BEGIN) or text
-    before, after = len(text) - len(text.lstrip(" ")), len(text.rstrip(" "))
-    pieces: list[str] = []
-    for place, character in enumerate(text):
-        if not before <= place < after:
-            pieces.append("␣")
-        elif not _is_drawable(character):
-            pieces.append(f"U+{ord(character):04X}")
-        elif pieces and unicodedata.category(character).startswith("M"):
-            pieces[-1] += character
-        else:
-            pieces.append(character)
-    return pieces
+def elided(text: str, widest: int = labels.WIDEST) -> str:
+    """`text` drawable, its middle replaced by … when it is wider than `widest` columns."""
+    return labels.elided(text, widest, _is_drawable)
 
 
 def _is_drawable(character: str) -> bool:
-    visible = character.isprintable() or character in JOINERS
-    return visible and _family_with(character) is not None
-
-
-def _columns(pieces: Sequence[str]) -> int:
-    characters = (character for character in "".join(pieces) if not unicodedata.combining(character))
-    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in characters)
+    return labels.is_visible(character) and _family_with(character) is not None
 
 
 def style(text: str, size: float, bold: bool = False) -> dict[str, Any]:
