@@ -3,18 +3,21 @@
 
 BIN := .venv/bin
 READY := .venv/.ready
+OTHERS := .venv-others
 
-.PHONY: help run test test-slow lint format bench wheel clean
+.PHONY: help run test test-slow test-others lint format bench experiments wheel clean
 
 help:
 	@echo 'make run        show what the project does'
 	@echo 'make test       run the tests, without the slow ones'
 	@echo 'make test-slow  run the slow tests'
+	@echo 'make test-others  run the tests on PyTorch and mlx-lm, in a .venv-others of some gigabytes'
 	@echo 'make lint       check style and types'
 	@echo 'make format     put the code into the common style'
 	@echo 'make bench      measure the speed'
+	@echo 'make experiments  train every mistake anew and write assets/experiments.json; about an hour'
 	@echo 'make wheel      build dist/*.whl'
-	@echo 'make clean      remove all that make has made, .venv too'
+	@echo 'make clean      remove all that make has made, .venv and .venv-others too'
 	@echo 'PYTHON=... names the Python for a new .venv'
 
 $(READY): pyproject.toml setup.py
@@ -30,6 +33,12 @@ test: $(READY)
 test-slow: $(READY)
 	@$(BIN)/python -m pytest -q -m slow
 
+$(OTHERS)/.ready: pyproject.toml setup.py
+	@scripts/setup-others
+
+test-others: $(OTHERS)/.ready
+	@OPENBLAS_NUM_THREADS=1 $(OTHERS)/bin/python -m pytest -q tests/third_party -n auto --maxprocesses 4 --dist loadfile
+
 lint: $(READY)
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
@@ -42,9 +51,12 @@ format: $(READY)
 bench: $(READY)
 	@$(BIN)/mlxdecoder bench
 
+experiments: $(READY)
+	@$(BIN)/mlxdecoder mistakes train --all --out assets/experiments.json
+
 wheel: $(READY)
 	@$(BIN)/python -m build --outdir dist
 
 clean:
-	rm -rf .venv build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv $(OTHERS) build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,6 +1,5 @@
 """The commands as a user types them."""
 
-import io
 import json
 import os
 import signal
@@ -11,28 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from mlxdecoder.cli import COMMANDS, main
-
-
-class Stdin(io.TextIOWrapper):
-    def __init__(self, data: bytes) -> None:
-        super().__init__(io.BytesIO(data))
-
-
-@pytest.fixture
-def run(capsys, monkeypatch):
-    """Run a command; gives its exit status, what it printed, and what it said on stderr."""
-
-    def call(*arguments, stdin: bytes = b""):
-        monkeypatch.setattr(sys, "stdin", Stdin(stdin))
-        try:
-            status = main([str(argument) for argument in arguments])
-        except SystemExit as stop:
-            status = stop.code
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return call
+from mlxdecoder.cli import COMMANDS
 
 
 @pytest.mark.parametrize("command", COMMANDS)

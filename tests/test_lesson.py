@@ -21,6 +21,7 @@ from mlxdecoder.lesson import DecoderBlock, TinyTranslator, autoregressive_decod
 from mlxdecoder.lesson import contracts as lesson_contracts
 from mlxdecoder.lesson import tables as lesson_tables
 from mlxdecoder.masks import Causal
+from mlxdecoder.mistakes import switch_on
 from mlxdecoder.trace import Trace
 from tests import reference
 from tests.builders import normal
@@ -363,7 +364,7 @@ def test_a_mask_that_blocks_nothing_breaks_the_contract(monkeypatch: pytest.Monk
 def test_the_wrong_recipe_is_wrong_and_only_before_the_last_row() -> None:
     weights = FIGURES["self.wq"], FIGURES["self.wk"], FIGURES["self.wv"]
     x = FIGURES["self.x"]
-    drawn = lesson_tables.attend(x, x, weights, Causal(), lesson_tables.ZEROED_AFTER_SOFTMAX)["weights"]
+    drawn = lesson_tables.attend(x, x, weights, Causal(), switch_on(["zeroed-after-softmax"]))["weights"]
     full = reference.softmax(FIGURES["self.scores"].astype(np.float64))
     assert np.allclose(drawn, np.tril(full), atol=1e-6)
     assert (drawn.sum(-1)[0, :3] < 0.99).all()

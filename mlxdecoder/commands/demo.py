@@ -11,6 +11,7 @@ from pathlib import Path
 from mlxdecoder.commands.attend import write_map
 from mlxdecoder.commands.common import Subparsers, add_command, command_line
 from mlxdecoder.generate import generate
+from mlxdecoder.mistakes import MISTAKES, find, switch_on
 from mlxdecoder.recipe import RIGHT
 from mlxdecoder.show import attention_maps
 from mlxdecoder.text.corpus import Pair
@@ -25,9 +26,6 @@ from mlxdecoder.training.trainer import Trainer
 from mlxdecoder.translate import as_translator, load, translate
 
 DEMO_STEPS = 600
-
-# The mask of a cached step is drawn as if the new token stood in the first place, so that it sees the first key alone.
-TOP_LEFT = replace(RIGHT, mask_start=lambda offset: 0)
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -57,6 +55,7 @@ def run(options: argparse.Namespace) -> None:
     _break(checkpoint, sentence)
     print(f"\nThe model and the pictures are in {out}. Go on with:")
     print(f'  {command_line()} translate --model {out / "model"} "{sentence}"')
+    print(f"  {command_line()} mistakes list")
 
 
 def _train(splits: ToySplits, folder: RunFolder, steps: int) -> Checkpoint:
@@ -106,9 +105,11 @@ def _draw(checkpoint: Checkpoint, sentence: str, out: Path) -> None:
 def _break(checkpoint: Checkpoint, sentence: str) -> None:
     """Decode once more with the causal mask aligned to the wrong corner of the cache."""
     model, tokenizer = as_translator(checkpoint), checkpoint.tokenizer
-    print("\nThe same model with one mistake: the causal mask lines up with the wrong end of the cache, so that a new")
-    print("token sees the first one only. It was trained rightly; only its decoding is broken:")
-    for name, recipe in (("right", RIGHT), ("mistaken", TOP_LEFT)):
+    mistake = find("cache-mask-top-left")
+    print(f"\nThe same model with a mistake, one of {len(MISTAKES)} in the catalogue. It was trained rightly; only its")
+    print(f"decoding is broken. {mistake.title}:")
+    print(f"  right     {mistake.right}\n  wrong     {mistake.wrong}")
+    for name, recipe in (("right", RIGHT), ("mistaken", switch_on([mistake.id]))):
         model.recipe = recipe
         print(f"  {name:<8}  {tokenizer.decode(generate(model, [tokenizer.encode(sentence)])[0].tokens)}")
     model.recipe = RIGHT

@@ -14,5 +14,6 @@ except ImportError:
 from mlxdecoder.figures.curves import curves_figure
 from mlxdecoder.figures.heatmaps import attention_figure, comparison_figure
 from mlxdecoder.figures.saving import save_figure
+from mlxdecoder.figures.twins import Course, twins_figure
 
-__all__ = ["attention_figure", "comparison_figure", "curves_figure", "save_figure"]
+__all__ = ["Course", "attention_figure", "comparison_figure", "curves_figure", "save_figure", "twins_figure"]

@@ -15,6 +15,7 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 from mlxdecoder.errors import UserError
 from mlxdecoder.figures.labels import one_line, style
 from mlxdecoder.figures.panel import INK, PIXELS_PER_INCH, QUIET
+from mlxdecoder.figures.shown import ShownFigure
 from mlxdecoder.training.observer import Measures
 
 Points = list[tuple[float, float]]
@@ -55,7 +56,7 @@ def curves_figure(history: Sequence[Mapping[str, float] | Measures], *, title: s
     steps = [step for points in curves.values() for step, _ in points]
     margin = max(1.0, 0.02 * (max(steps) - min(steps)))
     with matplotlib.style.context("default"):
-        figure = Figure(figsize=(7.5, 5.6), dpi=PIXELS_PER_INCH, facecolor="white", layout="constrained")
+        figure = ShownFigure(figsize=(7.5, 5.6), dpi=PIXELS_PER_INCH, facecolor="white", layout="constrained")
         above, below = figure.subplots(2, 1, sharex=True)
         heading = one_line(title) or "Training"
         figure.suptitle(heading, x=0.01, ha="left", wrap=True, **style(heading, 12, bold=True))

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from mlxdecoder.figures.labels import POINTS_PER_INCH, Ticks, one_line, style
 from mlxdecoder.figures.panel import ALARM, INK, PIXELS_PER_INCH, QUIET, Cell, Panel, Scale, draw_panel
+from mlxdecoder.figures.shown import ShownFigure
 
 GRID, LARGE = 10.8, 7.0  # the longest side that all panels may fill together, and that one alone may fill
 LARGEST_CELL, LARGEST_CELL_ALONE = 0.42, 0.56
@@ -56,7 +57,7 @@ class Sheet:
     def draw(self) -> Figure:
         """The figure; nothing of matplotlib's global state is touched."""
         size = (self.sheet_width, self.sheet_height)
-        self.figure = Figure(figsize=size, dpi=PIXELS_PER_INCH, facecolor="white")
+        self.figure = ShownFigure(figsize=size, dpi=PIXELS_PER_INCH, facecolor="white")
         for row in range(self.rows):
             for column in range(self.columns):
                 self._draw_panel(row, column)

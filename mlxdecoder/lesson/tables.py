@@ -12,21 +12,13 @@ from mlxdecoder.lesson.pytorch import Figures, head_weights, lesson_block, lesso
 from mlxdecoder.lesson.report import Cell, Check, Grids, LessonReport, Section, Table, largest_difference
 from mlxdecoder.lesson.translator import autoregressive_decode
 from mlxdecoder.masks import Causal, Full, Mask, build_causal_mask
+from mlxdecoder.mistakes import switch_on
 from mlxdecoder.recipe import RIGHT, Recipe
 from mlxdecoder.watch import Watch
 
 AGREEMENT = 1e-5  # how far ours and PyTorch's float32 figures may be apart
 LAYERS = {"tiny": 1, "stack": 2}
 Arrays = dict[str, np.ndarray]
-
-
-def zero_after_softmax(masked: mx.array, allowed: mx.array | None) -> mx.array:
-    """Softmax over every key, and only then zeros for what may not be seen: the rows no longer sum to 1."""
-    weights = mx.softmax(masked, axis=-1)
-    return weights if allowed is None else mx.where(allowed, weights, 0)
-
-
-ZEROED_AFTER_SOFTMAX = Recipe(apply_mask=lambda scores, allowed: scores, normalise=zero_after_softmax)
 
 
 def report() -> LessonReport:
@@ -59,7 +51,7 @@ def attend(x: np.ndarray, z: np.ndarray, weights: Sequence[np.ndarray], mask: Ma
 def _self_attention(figures: Figures) -> Arrays:
     x, weights = figures["self.x"], head_weights(figures, "self")
     right = attend(x, x, weights, Causal())
-    wrong = attend(x, x, weights, Causal(), ZEROED_AFTER_SOFTMAX)
+    wrong = attend(x, x, weights, Causal(), switch_on(["zeroed-after-softmax"]))
     return {
         "self.scores": right["scaled"],
         "self.weights": right["weights"],

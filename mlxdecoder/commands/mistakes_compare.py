@@ -1,0 +1,150 @@
+"""`mlxdecoder mistakes compare`: one sentence, right and mistaken, in numbers and in a picture."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from mlxdecoder.commands.common import (
+    Subparsers,
+    add_command,
+    add_json,
+    add_model,
+    print_json,
+    table,
+    warn_of_unknown,
+)
+from mlxdecoder.errors import UserError
+from mlxdecoder.maps import KINDS
+from mlxdecoder.mistakes import Mistake, find
+from mlxdecoder.mistakes.describe import SHOWN
+from mlxdecoder.mistakes.effects import Effects, View, change_of, compare, head_numbers
+from mlxdecoder.mistakes.experiments import BESIDE
+from mlxdecoder.models import Translator
+from mlxdecoder.training.checkpoint import Checkpoint
+from mlxdecoder.translate import as_translator, load
+
+SMALLEST_CHANGE = 0.0005  # of a weight, to be told
+ENDINGS = (".png", ".svg", ".pdf", ".html")
+
+
+def add_parser(actions: Subparsers) -> None:
+    parser = add_command(
+        actions,
+        "compare",
+        run,
+        "Show what mistakes do to one sentence: weights, next-token probabilities, output; without training anew.",
+        'mlxdecoder mistakes compare zeroed-after-softmax "The black cat sleeps." --out compared.png',
+    )
+    parser.add_argument("ids", metavar="ID", help="a mistake by id or number, or several with commas between them")
+    parser.add_argument("text", help="the sentence, in quotes")
+    add_model(parser)
+    parser.add_argument(
+        "--beside", metavar="TEXT", help="another sentence, for mistakes that need one: in the batch, the row or before"
+    )
+    parser.add_argument("--out", type=Path, metavar="FILE", help=f"draw to a file that ends in {', '.join(ENDINGS)}")
+    parser.add_argument("--kind", choices=tuple(KINDS), help="which attention to draw (default: the most changed head)")
+    parser.add_argument("--layer", type=int, default=0, help="which layer to draw, with --kind (default: 0)")
+    parser.add_argument("--head", type=int, default=0, help="which head to draw, with --kind (default: 0)")
+    add_json(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    mistakes = [find(name.strip()) for name in options.ids.split(",") if name.strip()]
+    if not mistakes:
+        raise UserError("ID: none found; `mlxdecoder mistakes list` shows all.")
+    if options.out and (options.out.suffix.lower() not in ENDINGS or options.out.is_dir()):
+        raise UserError(f"--out {options.out}: a file that ends in {', '.join(ENDINGS)} is wanted.")
+    checkpoint = load(options.model)
+    beside = options.beside or (None if options.model else BESIDE)
+    warn_of_unknown(checkpoint.tokenizer.unknown_characters(f"{options.text} {beside or ''}"))
+    found = compare(checkpoint, [mistake.id for mistake in mistakes], options.text, beside)
+    if options.json:
+        print_json({"source": options.text, **_said(checkpoint, found), **found.to_dict()})
+    else:
+        _print(checkpoint, mistakes, found, options.text)
+    if options.out:
+        _draw(options, mistakes, found)
+        if not options.json:
+            print(f"\n{options.out}")
+
+
+def _said(checkpoint: Checkpoint, found: Effects) -> dict[str, str]:
+    decode = checkpoint.tokenizer.decode
+    return {"correct_text": decode(found.correct), "mistaken_text": decode(found.mistaken)}
+
+
+def _print(checkpoint: Checkpoint, mistakes: Sequence[Mistake], found: Effects, text: str) -> None:
+    for mistake in mistakes:
+        print(f"{mistake.number}  {mistake.title}")
+        print(f"   right  {mistake.right}\n   wrong  {mistake.wrong}")
+    for note in _notes(as_translator(checkpoint), mistakes):
+        print(note)
+    said = _said(checkpoint, found)
+    print(f"\n{text}\n  correct   {said['correct_text']}\n  mistaken  {said['mistaken_text'] or '(nothing)'}")
+    print(f"  {_where(checkpoint, found)}")
+    print("\nRead at once, as in training:")
+    _print_view(checkpoint, found.read)
+    print("\nToken by token with caches, as in generation:")
+    _print_view(checkpoint, found.written)
+
+
+def _notes(model: Translator, mistakes: Sequence[Mistake]) -> list[str]:
+    needs = dict.fromkeys(need for mistake in mistakes for need in mistake.needs)
+    notes = [f"For the mistake to show, {SHOWN[need]}." for need in needs if need not in ("dropout", "shared heads")]
+    config = model.config
+    if "dropout" in needs and not max(config.dropout, config.attention_dropout):
+        notes.append("This model has no dropout, so nothing can show; train one with it and give it as --model.")
+    if "shared heads" in needs and config.kv_heads == config.n_heads:
+        notes.append(
+            "This model shares no key and value heads, so nothing can show; it needs n_kv_heads below n_heads."
+        )
+    if all(mistake.trains_only for mistake in mistakes):
+        notes.append("It lives in what a model is told while training, so a trained one shows nothing of it:")
+        notes.append(f"`mlxdecoder mistakes train {' '.join(mistake.id for mistake in mistakes)}` trains twins.")
+    return notes
+
+
+def _where(checkpoint: Checkpoint, found: Effects) -> str:
+    step = found.first_difference
+    if step is None:
+        return "the same, token for token"
+    pieces = [checkpoint.tokenizer.pieces(side[step : step + 1]) for side in (found.correct, found.mistaken)]
+    right, wrong = (piece[0] if piece else "(the end)" for piece in pieces)
+    return f"first difference at token {step + 1}: {right!r} became {wrong!r}"
+
+
+def _print_view(checkpoint: Checkpoint, view: View) -> None:
+    """The heads that changed, and how far the predictions are apart."""
+    header = ["attention", "layer.head", "row sums", "outside the mask", "entropy", "not finite", "largest change"]
+    pairs = list(zip(head_numbers(view.correct), head_numbers(view.mistaken), strict=True))
+    changes = {kind: change_of(view.correct[kind], view.mistaken[kind]) for kind in view.correct}
+    rows = []
+    for right, wrong in pairs:
+        change = float(changes[right.kind][right.layer, right.head])
+        if change >= SMALLEST_CHANGE:
+            entropy = f"{right.entropy:.2f} -> {wrong.entropy:.2f}"
+            sums = f"{wrong.least_sum:.2f} to {wrong.largest_sum:.2f}"
+            place, outside, broken = f"{right.layer}.{right.head}", f"{wrong.outside:.1%}", str(wrong.not_finite)
+            rows.append([KINDS[right.kind], place, sums, outside, entropy, broken, f"{change:.3f}"])
+    if rows:
+        print(table(header, rows))
+    print(f"{len(pairs) - len(rows)} of {len(pairs)} heads did not change.")
+    steps = " ".join("NaN" if np.isnan(value) else f"{value:.2f}" for value in view.divergence)
+    print(f"Divergence of the next-token distribution after each token, in nats: {steps}")
+
+
+def _draw(options: argparse.Namespace, mistakes: Sequence[Mistake], found: Effects) -> None:
+    title = f"{' + '.join(mistake.title for mistake in mistakes)} · {options.text}"
+    view = found.told
+    if options.out.suffix.lower() == ".html":
+        view.page(title).save(options.out)
+        return
+    from mlxdecoder.figures import comparison_figure, save_figure
+
+    kind, layer, head = (options.kind, options.layer, options.head) if options.kind else view.most_changed()
+    figure = comparison_figure(view.correct[kind], view.mistaken[kind], layer=layer, head=head, title=title)
+    save_figure(figure, options.out)

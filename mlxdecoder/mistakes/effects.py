@@ -1,0 +1,271 @@
+"""What a mistake does to one sentence, in numbers: weights, next-token probabilities, and what is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mlxdecoder.errors import UserError
+from mlxdecoder.html import AttentionView
+from mlxdecoder.maps import TOLERANCE, AttentionMap
+from mlxdecoder.masks import Full, Window
+from mlxdecoder.mistakes import find, switch_on
+from mlxdecoder.mistakes.scene import Scene, read, set_scene, write
+from mlxdecoder.models import Translator
+from mlxdecoder.recipe import RIGHT, Layout, Recipe
+from mlxdecoder.text.tokenizer import Tokenizer
+from mlxdecoder.trace import Trace
+from mlxdecoder.training.checkpoint import Checkpoint
+from mlxdecoder.translate import as_translator
+
+PAD_LABEL = "·"
+
+
+@dataclass(frozen=True)
+class HeadNumbers:
+    """One head: its smallest and largest row sum, mean weight outside the intended mask, mean entropy (nats), NaNs."""
+
+    kind: str
+    layer: int
+    head: int
+    least_sum: float
+    largest_sum: float
+    outside: float
+    entropy: float
+    not_finite: int
+
+
+@dataclass(frozen=True)
+class View:
+    """The right model and the mistaken one on the same tokens: maps by kind, and how far their predictions are apart.
+
+    `divergence` [T] is the Kullback-Leibler divergence of the mistaken next-token distribution from the right one, in
+    nats, after each token that was read; NaN where the mistaken one is no distribution.
+    """
+
+    correct: dict[str, AttentionMap]
+    mistaken: dict[str, AttentionMap]
+    divergence: np.ndarray
+
+    def _repr_html_(self) -> str:
+        """Both side by side, as an interactive page."""
+        return self.page()._repr_html_()
+
+    def page(self, title: str = "") -> AttentionView:
+        """Correct, mistaken and their difference: shows itself in a notebook, saves itself for a browser."""
+        first = self.most_changed()[0]
+        kinds = sorted(self.correct, key=lambda kind: kind != first)
+        sides = {"correct": self.correct, "mistaken": self.mistaken}
+        return AttentionView({name: [maps[kind] for kind in kinds] for name, maps in sides.items()}, title)
+
+    def most_changed(self) -> tuple[str, int, int]:
+        """Kind, layer and head that show most: weights that are illegal, or else those that differ most."""
+        shown = {kind: illegal(self.mistaken[kind]) for kind in self.mistaken}
+        if max(float(head.max()) for head in shown.values()) <= TOLERANCE:
+            shown = {kind: change_of(self.correct[kind], self.mistaken[kind]) for kind in self.correct}
+        kind = max(shown, key=lambda kind: float(shown[kind].max()))
+        layer, head = np.unravel_index(int(shown[kind].argmax()), shown[kind].shape)
+        return kind, int(layer), int(head)
+
+
+@dataclass(frozen=True)
+class Effects:
+    """One sentence with and without mistakes.
+
+    `read` is the right translation read at once, as in training; `written` is the same fed token by token through
+    caches, as in generation. `correct` and `mistaken` are the tokens that each model writes on its own.
+    """
+
+    mistakes: tuple[str, ...]
+    read: View
+    written: View
+    correct: list[int]
+    mistaken: list[int]
+
+    @cached_property
+    def first_difference(self) -> int | None:
+        """The first step, counted from 0, at which other tokens are written; None when all are the same."""
+        if self.correct == self.mistaken:
+            return None
+        pairs = zip(self.correct, self.mistaken, strict=False)
+        shorter = min(len(self.correct), len(self.mistaken))
+        return next((step for step, (right, wrong) in enumerate(pairs) if right != wrong), shorter)
+
+    @property
+    def told(self) -> View:
+        """The view in which the mistakes are met: read at once, or written where they live in generation alone."""
+        alone = all(found.generates_only for found in map(find, self.mistakes))
+        return self.written if alone else self.read
+
+    def to_dict(self) -> dict[str, Any]:
+        views = {"read": self.read, "written": self.written}
+        return {
+            "mistakes": list(self.mistakes),
+            "correct": self.correct,
+            "mistaken": self.mistaken,
+            "first_difference": self.first_difference,
+            **{name: _view_to_dict(view) for name, view in views.items()},
+        }
+
+
+def compare(checkpoint: Checkpoint, names: Sequence[str | int], text: str, beside: str | None = None) -> Effects:
+    """`effects` for a sentence in words; `beside` is another one. Raises `UserError` for texts without words."""
+    source = encoded(checkpoint.tokenizer, "text", text)
+    other = None if beside is None else encoded(checkpoint.tokenizer, "beside", beside)
+    return effects(as_translator(checkpoint), checkpoint.tokenizer, names, source, other)
+
+
+def encoded(tokenizer: Tokenizer, name: str, text: str) -> list[int]:
+    """The ids of a text that has some."""
+    if ids := tokenizer.encode(text):
+        return ids
+    raise UserError(f"{name}: no words found in it; a sentence is wanted.")
+
+
+def effects(
+    model: Translator,
+    tokenizer: Tokenizer,
+    names: Sequence[str | int],
+    source: Sequence[int],
+    beside: Sequence[int] | None = None,
+    target: Sequence[int] | None = None,
+) -> Effects:
+    """Compare the model as it should be with the model with these mistakes on, for one source.
+
+    The circumstances that a mistake needs to show are made: padding, a sentence beside, packed in front, or before, for
+    which `beside` serves (default: this sentence, reversed). `target` is what both read (default: what the right model
+    writes). Afterwards the model's recipe is what it was.
+    """
+    found = [find(name) for name in names]
+    needs = [need for mistake in found for need in mistake.needs]
+    before = model.recipe
+    try:
+        model.recipe = RIGHT
+        scene = set_scene(model, source, needs, beside)
+        right = write(model, scene).tokens
+        read = right if target is None else target
+        correct = _seen(model, tokenizer, scene, read, RIGHT)
+        mistaken = _seen(model, tokenizer, scene, read, switch_on(names))
+        model.recipe = switch_on(names)
+        said = write(model, scene).tokens
+    finally:
+        model.recipe = before
+    views = [
+        View(one[0], other[0], _divergence(one[1], other[1])) for one, other in zip(correct, mistaken, strict=True)
+    ]
+    return Effects(tuple(mistake.id for mistake in found), views[0], views[1], right, said)
+
+
+def head_numbers(maps: dict[str, AttentionMap]) -> Iterator[HeadNumbers]:
+    """The numbers of every head, kind by kind."""
+    for kind, attention in maps.items():
+        sums, outside, entropy = attention.row_sums(), attention.mass_outside(), attention.entropy()
+        broken = ~np.isfinite(attention.weights)
+        for layer, head in np.ndindex(sums.shape[:2]):
+            one = (layer, head)
+            yield HeadNumbers(
+                kind,
+                attention.layers[layer],
+                attention.heads[head],
+                float(sums[one].min()),
+                float(sums[one].max()),
+                float(outside[one].mean()),
+                float(entropy[one].mean()),
+                int(broken[one].sum()),
+            )
+
+
+Seen = tuple[dict[str, AttentionMap], np.ndarray]
+
+
+def _seen(
+    model: Translator, tokenizer: Tokenizer, scene: Scene, target: Sequence[int], recipe: Recipe
+) -> tuple[Seen, Seen]:
+    """Maps and log-probabilities of the target: read at once, and written step by step."""
+    model.recipe = recipe
+    at_once, by_steps = Trace(), Trace()
+    logprobs = read(model, scene, target, at_once)
+    written = write(model, scene, target, by_steps)
+    labels = _labels(model, tokenizer, scene, target)
+    return (
+        (_maps(model, scene, labels, at_once, stale=False), logprobs),
+        (_maps(model, scene, labels, by_steps, written.stale), written.logprobs),
+    )
+
+
+@dataclass(frozen=True)
+class _Labels:
+    """The pieces beside the maps: of the target, of the source, and of the source that was translated before."""
+
+    target: list[str]
+    source: list[str]
+    earlier: list[str]
+
+
+def _labels(model: Translator, tokenizer: Tokenizer, scene: Scene, target: Sequence[int]) -> _Labels:
+    source = [PAD_LABEL if token is None else tokenizer.pieces([token])[0] for token in scene.keys]
+    read = [*scene.prefix[0].tolist(), model.config.begin_id, *target]
+    return _Labels(tokenizer.pieces(read), source, tokenizer.pieces(list(scene.earlier or ())))
+
+
+def _maps(model: Translator, scene: Scene, labels: _Labels, trace: Trace, stale: bool) -> dict[str, AttentionMap]:
+    """The three kinds; cross-attention has the keys of an earlier sentence behind those of this one."""
+    queries, keys = labels.target, labels.source
+    intended = _intended(model, scene.layout, len(queries), len(keys))
+    crossing = trace.stage("cross")  # [L, H, T, S]
+    unseen = np.zeros((*crossing.shape[:3], len(keys) if stale else len(labels.earlier)), np.float32)
+    crossing = np.concatenate([unseen, crossing] if stale else [crossing, unseen], axis=-1)
+    allowed = np.pad(intended["cross"], ((0, 0), (0, len(labels.earlier))))
+    return {
+        "encoder": AttentionMap("encoder", trace.stage("encoder"), intended["encoder"], keys, keys),
+        "decoder": AttentionMap("decoder", trace.stage("decoder"), intended["decoder"], queries, queries),
+        "cross": AttentionMap("cross", crossing, allowed, queries, [*keys, *labels.earlier]),
+    }
+
+
+def _intended(model: Translator, layout: Layout, T: int, S: int) -> dict[str, np.ndarray]:
+    """Who may attend to whom by the right recipe, in row 0."""
+    window = Full() if model.config.window is None else Window(model.config.window)
+    inside = Layout(layout.source, layout.target, window)
+    masks = {
+        "encoder": RIGHT.encoder_mask(layout).array(S, S),
+        "decoder": RIGHT.decoder_mask(inside).array(T, T),
+        "cross": RIGHT.cross_mask(layout).array(T, S, offset=0),
+    }
+    return {kind: np.array(mask)[0, 0] for kind, mask in masks.items()}
+
+
+def _divergence(right: np.ndarray, wrong: np.ndarray) -> np.ndarray:
+    """Kullback-Leibler divergence [T] of log-probabilities [T, V]; never below 0, as rounding would have it."""
+    divergence = (np.exp(right) * (right - wrong)).sum(axis=-1)
+    return np.where(divergence < 0, 0.0, divergence)
+
+
+def change_of(correct: AttentionMap, mistaken: AttentionMap) -> np.ndarray:
+    """The largest change of a weight in each head [L, H]."""
+    change = np.abs(mistaken.weights - correct.weights)
+    return np.asarray(np.where(np.isfinite(change), change, np.inf).max(axis=(2, 3)))
+
+
+def illegal(attention: AttentionMap) -> np.ndarray:
+    """How much is wrong in a row of each head [L, H]: weight outside the mask, a sum that is off; NaN is worst."""
+    wrong = attention.mass_outside() + attention.row_sum_errors()
+    return np.asarray(np.where(np.isfinite(wrong), wrong, np.inf).max(axis=2))
+
+
+def _view_to_dict(view: View) -> dict[str, Any]:
+    def finite(number: Any) -> Any:
+        return number if not isinstance(number, float) or np.isfinite(number) else None
+
+    def rows(maps: dict[str, AttentionMap]) -> list[dict[str, Any]]:
+        return [{name: finite(value) for name, value in vars(one).items()} for one in head_numbers(maps)]
+
+    return {
+        "divergence": [finite(float(value)) for value in view.divergence],
+        "correct": rows(view.correct),
+        "mistaken": rows(view.mistaken),
+    }

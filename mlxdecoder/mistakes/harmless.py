@@ -1,0 +1,64 @@
+"""What looks like a mistake and is none."""
+
+from __future__ import annotations
+
+import mlx.core as mx
+
+from mlxdecoder.masks import Causal, Padding
+from mlxdecoder.mistakes.entry import Mistake, instead
+from mlxdecoder.mistakes.masking import dropping
+from mlxdecoder.mistakes.seeing import ATTENTION_PAPER
+from mlxdecoder.mistakes.weighing import leave_unmasked, zero_after_softmax
+
+
+def zero_and_renormalise(scores: mx.array, allowed: mx.array | None) -> mx.array:
+    weights = zero_after_softmax(scores, allowed)
+    total = weights.sum(axis=-1, keepdims=True)
+    return weights / mx.where(total == 0, 1, total)
+
+
+HARMLESS = (
+    Mistake(
+        27,
+        "zeroed-and-renormalised",
+        "Zeroed after the softmax, and renormalised",
+        "softmax",
+        {"apply_mask": instead(leave_unmasked), "normalise": instead(zero_and_renormalise)},
+        right="weights = mx.softmax(mx.where(allowed, scores, -mx.inf), axis=-1)",
+        wrong="weights = mx.where(allowed, mx.softmax(scores, axis=-1), 0); weights /= weights.sum(-1, keepdims=True)",
+        heatmap="The same.",
+        curves="The same.",
+        generation="The same, except where what is seen is so far below what is hidden that the softmax rounds it to "
+        "nothing.",
+        sources=(ATTENTION_PAPER,),
+        harmless=True,
+    ),
+    Mistake(
+        28,
+        "no-target-padding-mask",
+        "No padding mask for a target that is padded at the right",
+        "padding",
+        {"decoder_mask": dropping(Padding)},
+        right="allowed = causal & (target != pad)[:, None, None, :]",
+        wrong="allowed = causal",
+        heatmap="The same in all rows that count: padding comes after them, and the causal mask hides it already.",
+        curves="The same: the rows of padding have no weight in the loss.",
+        generation="The same. Padding at the left is another matter, and does need its mask.",
+        sources=(ATTENTION_PAPER,),
+        harmless=True,
+    ),
+    Mistake(
+        29,
+        "no-causal-mask-with-cache",
+        "No causal mask while generating with a cache",
+        "cache",
+        {"decoder_mask": dropping(Causal)},
+        right="allowed = causal if T > 1 else None",
+        wrong="allowed = None",
+        heatmap="The same: a single new token sees all that is cached, and there is nothing after it.",
+        curves="None: this is about generation with a model that was trained rightly.",
+        generation="The same, token by token with a cache. Without one, or several tokens at once, it is mistake 1.",
+        sources=(ATTENTION_PAPER,),
+        harmless=True,
+    ),
+)
