@@ -15,9 +15,15 @@ def test_the_five_lines_print_what_their_comments_say(capsys):
     assert [line.partition(": ")[0] for line in told] == printed
 
 
+def test_the_attention_to_be_checked_is_diagnosed_as_told(capsys):
+    exec(BLOCKS[1], {})
+    told = BLOCKS[1].rpartition("# ")[2].partition(":")[0].partition(",")[0]
+    assert told in capsys.readouterr().out
+
+
 def test_the_block_of_the_lesson_runs():
     names: dict[str, Any] = {}
-    exec(BLOCKS[1], names)
+    exec(BLOCKS[2], names)
     assert names["y"].shape == (1, 4, 16)
 
 
