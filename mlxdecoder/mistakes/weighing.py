@@ -37,6 +37,12 @@ def reshape_alone(x: mx.array, n_heads: int) -> mx.array:
     return x.reshape(B, n_heads, T, -1)
 
 
+def reshape_back(x: mx.array) -> mx.array:
+    """[B, H, T, dh] to [B, T, H * dh] without a transpose."""
+    B, _, T, _ = x.shape
+    return x.reshape(B, T, -1)
+
+
 def read_sequence_first(split_heads: Any) -> Any:
     """The memory of [B, T, d] read as if it were [T, B, d]: rows of the batch are mixed."""
 
@@ -68,12 +74,25 @@ WEIGHING = (
         ),
         generation="What was learnt by then; a longer training hides the mistake better.",
         contracts=("T7 scale",),
-        signs=(
-            signs("scale.none"),
-            signs("scale.other"),
-        ),
+        signs=(signs("scale.none"),),
         setting={"model": {"n_heads": 1}},
         sources=(ATTENTION_PAPER + " section 3.2.1",),
+    ),
+    Mistake(
+        30,
+        "scaled-by-width",
+        "Divided by dh instead of its root",
+        "scale",
+        {"scale": instead(lambda head_width: 1 / head_width)},
+        right="scores = q @ k.swapaxes(-1, -2) / math.sqrt(head_width)",
+        wrong="scores = q @ k.swapaxes(-1, -2) / head_width",
+        heatmap="Rows are blurred at the start: all scores are small, so all keys look alike.",
+        curves="Normal: queries and keys grow until it is made up for.",
+        generation="Normal, when trained so. A model that was trained rightly looks too widely, and half of its "
+        "sentences go wrong.",
+        contracts=("T7 scale",),
+        signs=(signs("scale.other"),),
+        sources=(ATTENTION_PAPER,),
     ),
     Mistake(
         5,
@@ -146,9 +165,28 @@ WEIGHING = (
         curves="The loss falls, more slowly than it should; exact match is nothing.",
         generation="Nonsense. No heatmap shows why.",
         contracts=("T1 causal", "T9 cache"),
+        signs=(signs("future future.far future.patchy cache.differs documents.mixed source.padding decoder.padding"),),
+        sources=("https://github.com/karpathy/nanoGPT/blob/master/model.py",),
+    ),
+    Mistake(
+        31,
+        "heads-reshaped-both-ways",
+        "Heads split and merged by reshape, both without transpose",
+        "heads",
+        {"split_heads": instead(reshape_alone), "merge_heads": instead(reshape_back)},
+        right="y = context.swapaxes(1, 2).reshape(B, T, -1)  # and split with swapaxes too",
+        wrong="y = context.reshape(B, T, -1)  # x.reshape(B, n_heads, T, head_width) is undone, so shapes fit",
+        heatmap="Fully legal. But each head sees one stretch of the sentence, cut into pieces.",
+        curves="The loss settles far above where it should end: much of the source and of what was written is out of "
+        "sight.",
+        generation="Nonsense, for one token at a time is split otherwise than many.",
+        contracts=("T1 reach", "T9 cache"),
         signs=(
-            signs("future future.far future.patchy cache.differs documents.mixed source.padding decoder.padding"),
             signs("past.partly cross.blind cache.differs source.padding"),
+            signs(
+                "past.partly cross.blind documents.positions future future.far future.patchy cache.differs"
+                " source.padding decoder.padding"
+            ),
         ),
         sources=("https://github.com/karpathy/nanoGPT/blob/master/model.py",),
     ),

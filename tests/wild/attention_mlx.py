@@ -134,7 +134,7 @@ ENTRIES = [
     entry("einsum.right", einsum(), None, "empty.uniform"),
     entry("einsum.tiled", einsum(groups="r g"), 26, "empty.uniform"),
     entry("einsum.over_queries", einsum(softmax_axis=-2), 15),
-    entry("einsum.divided_by_width", einsum(per_width=True), 11, "empty.uniform"),
+    entry("einsum.divided_by_width", einsum(per_width=True), 30, "empty.uniform"),
     entry("fused.right", fused(), None, "empty.uniform", "nan.empty"),
     entry("fused.unscaled", fused(scale=lambda d: 1.0), 11, "empty.uniform", "nan.empty"),
     entry("fused.mask_not_forwarded", fused(forward_mask=False), 1),

@@ -12,8 +12,8 @@ class Wild:
     """An implementation under a name `family.variant`; the right one of each family is `family.right`.
 
     `kind` is attention, decoder, translator or batches. `make` builds the function to be checked from a seed: the same
-    seed gives the same parameters to all of a family. `mistake` is a number of the table of mistakes, None for none,
-    and 0 for one that is not in the table.
+    seed gives the same parameters to all of a family. `mistake` is a number of the catalogue, None for none, and 0
+    for one that is not in it.
     `options` go to the contracts. `blemishes` are signs that may show besides the mistake, or although it is right,
     such as the mean of the values in rows that see nothing.
     """

@@ -140,11 +140,13 @@ class OverQueries(CausalSelfAttention):
         return mx.softmax(mx.where(self.visible(*att.shape[-2:]) == 0, -1e9, att), axis=-2)
 
 
-class NotTransposed(CausalSelfAttention):
+class SplitNotTransposed(CausalSelfAttention):
     def split(self, x: mx.array) -> mx.array:
         B, T, C = x.shape
         return x.reshape(B, HEADS, T, C // HEADS)
 
+
+class NotTransposed(SplitNotTransposed):
     def join(self, y: mx.array) -> mx.array:
         return y.reshape(y.shape[0], y.shape[2], WIDTH)
 
@@ -189,7 +191,8 @@ ENTRIES = [
     nano("tiny_fill", 7, attention=TinyFill),
     nano("inverted", 8, attention=Inverted),
     nano("over_queries", 15, attention=OverQueries),
-    nano("not_transposed", 16, attention=NotTransposed),
+    nano("split_not_transposed", 16, attention=SplitNotTransposed),
+    nano("not_transposed", 31, attention=NotTransposed),
     nano("each_at_zero", 19, EachAtZero),
     nano("top_left", 20, attention=TopLeft),
     nano("still_training", 22, StillTraining),

@@ -220,7 +220,7 @@ ENTRIES = [
     seq2seq("no_padding_mask", NoPadMask, 9),
     seq2seq("no_padding_mask_in_cross_attention", NoCrossPadMask, 9),
     seq2seq("padding_mask_on_queries", PadMaskOnQueries, 10),
-    with_attention("split_without_transpose", SplitWithoutTranspose, 16),
+    with_attention("split_without_transpose", SplitWithoutTranspose, 31),
     seq2seq("causal_cross_attention", CausalCrossAttention, 17),
     seq2seq("encoder_over_batch", EncoderOverBatch, 18),
     seq2seq("no_positions", NoPositions, 24),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from mlxdecoder.mistakes import MISTAKES
 from tests.wild import WILD, Wild, annotated, keras_like, nano, pico, seq2seq
 from tests.wild.observed import SEED, apart, decoded, ids, told, translated, truth
 
@@ -213,6 +214,6 @@ def test_wrong_batches_are_not(entry: Wild) -> None:
 
 def test_names_are_unique_and_every_mistake_occurs() -> None:
     assert len({entry.name for entry in WILD}) == len(WILD)
-    assert {entry.mistake for entry in WILD} - {None} == set(range(1, 27))
+    assert {entry.mistake for entry in WILD} - {None} == {mistake.number for mistake in MISTAKES}
     assert {entry.family for entry in WILD} == set(RIGHT)
     assert all(entry.mistake is None for entry in RIGHT.values())
