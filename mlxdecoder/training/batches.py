@@ -49,6 +49,7 @@ class Batch:
 def plan_epoch(examples: Sequence[Example], options: TrainingOptions, epoch: int) -> list[list[int]]:
     """Which examples make the batches of an epoch; each is at most `tokens_per_batch` wide, padding included, a side.
 
+    Widths are those of rows that are not packed.
     The plan is a function of its arguments alone, which is what lets a stopped training go on where it was. Raises
     `UserError` for an example that is longer than a batch may be.
     """
@@ -74,18 +75,38 @@ def make_batch(
     """Frame, pack, pad and shift examples as the recipe and the options say."""
     sources = [list(example.source) for example in examples]
     framed = [list(recipe.frame_target(example.target, config.begin_id, config.end_id)) for example in examples]
-    layout = Layout()
     if options.pack > 1:
-        sources, source_ids = _packed(sources, options.pack)
-        framed, target_ids = _packed(framed, options.pack)
-    width = max(len(row) for row in framed)
-    rows = pad_right(framed, config.pad_id, _rounded(width - 1, options.pad_multiple) + 1)
-    inputs, labels = recipe.shift_targets(rows)
-    source = pad_right(sources, config.pad_id, _rounded(max(map(len, sources)), options.pad_multiple))
+        return _packed_batch(sources, framed, config, recipe, options)
+    source, (inputs, labels) = _tables(sources, framed, config, recipe, options)
     layout = Layout(source=Padding.right([len(row) for row in sources], source.shape[1]))
-    if options.pack > 1:
-        layout = Layout(_documents(source_ids, source.shape[1]), _documents(target_ids, inputs.shape[1]))
     return Batch(source, inputs, labels, recipe.loss_weights(labels, config.pad_id), layout)
+
+
+def _packed_batch(
+    sources: list[list[int]], framed: list[list[int]], config: ModelConfig, recipe: Recipe, options: TrainingOptions
+) -> Batch:
+    """Several pairs in a row; that one document begins where another ends is nothing to be learnt."""
+    sources, source_ids = _packed(sources, options.pack)
+    framed, target_ids = _packed(framed, options.pack)
+    source, (inputs, labels) = _tables(sources, framed, config, recipe, options)
+    layout = Layout(_documents(source_ids, source.shape[1]), _documents(target_ids, inputs.shape[1]))
+    weights = recipe.loss_weights(labels, config.pad_id)
+    for row, numbers in enumerate(target_ids):
+        weights[row, [t for t in range(len(numbers) - 1) if numbers[t] != numbers[t + 1]]] = 0
+    return Batch(source, inputs, labels, weights, layout)
+
+
+def _tables(
+    sources: list[list[int]], framed: list[list[int]], config: ModelConfig, recipe: Recipe, options: TrainingOptions
+) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """The padded sources [B, S]; inputs and labels [B, T]."""
+    width, longest = (max(map(len, rows)) for rows in (sources, framed))
+    source_width, target_width = (_rounded(n, options.pad_multiple) for n in (width, longest - 1))
+    if config.positions == "learned" and options.pack == 1:  # there are no more places than were learned
+        source_width = max(width, min(source_width, config.max_length))
+        target_width = max(longest - 1, min(target_width, config.max_length))
+    rows = pad_right(framed, config.pad_id, target_width + 1)
+    return pad_right(sources, config.pad_id, source_width), recipe.shift_targets(rows)
 
 
 def _packed(rows: list[list[int]], pack: int) -> tuple[list[list[int]], list[list[int]]]:
@@ -97,9 +118,10 @@ def _packed(rows: list[list[int]], pack: int) -> tuple[list[list[int]], list[lis
 
 
 def _documents(numbers: list[list[int]], width: int) -> Mask:
-    """Packed rows as a mask; padding is a document of its own."""
-    padding = 1 + max(number for row in numbers for number in row)
-    return Documents(tuple(tuple([*row, *[padding] * width][:width]) for row in numbers))
+    """Packed rows as a mask; each slot of padding is a document of its own, so that its position is the first."""
+    first = 1 + max(number for row in numbers for number in row)
+    padding = range(first, first + width)
+    return Documents(tuple(tuple([*row, *padding][:width]) for row in numbers))
 
 
 def _rounded(length: int, multiple: int) -> int:

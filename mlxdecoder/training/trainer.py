@@ -30,6 +30,17 @@ from mlxdecoder.training.step import GradientStep
 N_TRANSLATED = 200  # held-out sentences that are translated for the exact match
 
 
+class Diverged(UserError):
+    """A loss or weights that are no numbers any more, after `step` steps."""
+
+    def __init__(self, step: int, rate: float) -> None:
+        self.step = step
+        super().__init__(
+            f"step {step}: loss or weights are no longer numbers; earlier checkpoints are kept. "
+            f"Train again with a learning rate below {rate:g}."
+        )
+
+
 class Trainer:
     """Trains a translator on examples; `run` goes on from wherever the state is, to the end or until stopped.
 
@@ -143,10 +154,7 @@ class Trainer:
         weights, moments = self._optimizer.update(self._weights, gradient, self._moments, rate, self.step + 1)
         mx.eval(loss, weights, moments)
         if not math.isfinite(loss.item()) or not mx.isfinite(weights).all().item():
-            raise UserError(
-                f"step {self.step + 1}: loss or weights are no longer numbers; earlier checkpoints are kept. "
-                f"Train again with a learning rate below {self.options.learning_rate:g}."
-            )
+            raise Diverged(self.step + 1, self.options.learning_rate)
         self.step += 1
         self._weights, self._moments = weights, moments
         self._loss_sum, self._since = self._loss_sum + loss.item(), self._since + 1

@@ -78,8 +78,18 @@ def test_a_pair_in_a_packed_row_is_scored_as_if_it_were_alone(pairs, pack, seed)
         alone = np.array(model([pair.source], [(CONFIG.begin_id, *pair.target)]))[0]
         found = packed[i // pack, begin : begin + len(alone)]
         np.testing.assert_allclose(found, alone, atol=2e-5)
-        labels = batch.labels[i // pack, begin : begin + len(alone)].tolist()
-        assert labels == [*pair.target, CONFIG.end_id]
+        place = np.s_[i // pack, begin : begin + len(alone)]
+        assert batch.labels[place].tolist() == [*pair.target, CONFIG.end_id]
+        assert batch.weights[place].all()
+    assert batch.weights.sum() == sum(len(pair.target) + 1 for pair in pairs)  # that the next one begins is not learnt
+
+
+@pytest.mark.parametrize("changes", [{"pad_multiple": 16}, {"pack": 3}])
+def test_padding_needs_no_more_positions_than_were_learned(changes):
+    config = ModelConfig(target_vocab=40, d_model=16, n_heads=2, n_layers=1, positions="learned", max_length=20)
+    pairs = [Example((5,) * 18, (6,) * 18), Example((5,), (6,)), Example((7, 8), (9,)), Example((7,), (8, 9))]
+    batch = make_batch(pairs, config, RIGHT, options(999, **changes))
+    assert np.isfinite(np.array(Translator(config)(batch.source, batch.inputs, batch.layout))).all()
 
 
 @given(examples)
