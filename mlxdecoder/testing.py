@@ -3,9 +3,23 @@
 >>> from mlxdecoder.testing import assert_causal
 >>> from mlxdecoder import LanguageModel, ModelConfig
 >>> assert_causal(LanguageModel(ModelConfig(architecture="language_model")))
+>>> assert_causal(my_attention, kind="attention")
 
-Each takes the function under test, `kind=` ("attention", "decoder", "translator" or "batches") where it exists for
-several, and the options of `attention_findings`, `decoder_findings`, `translator_findings` or `batches_findings`.
+Each takes the thing under test; `kind=` where it exists for several, the first one named here when none is said; and
+the options of `mlxdecoder.contracts.check` for that kind. What is asked of whom:
+
+decoder, translator, attention   assert_causal, assert_padding_ignored (pad=), assert_rows_apart, assert_finite,
+                                 assert_steady
+decoder, translator              assert_past_seen, assert_documents_apart (separator=), assert_order_counts,
+                                 assert_cache_agrees (make_cache=, or stepwise= for a translator)
+translator                       assert_source_seen (encode=, decode=), assert_source_counts
+attention                        assert_rows_sum_to_one, assert_scaled, assert_mask_obeyed, assert_groups_in_order,
+                                 assert_queries_apart, assert_large_scores_finite, assert_half_types_finite,
+                                 assert_empty_rows_zero
+batches (begin=, end=, pad=)     assert_targets_shifted, assert_begin_marked, assert_end_counted,
+                                 assert_padding_uncounted, assert_tokens_counted
+
+`assert_holds(f, kind=...)` tries all contracts of a kind.
 """
 
 from __future__ import annotations
@@ -34,6 +48,8 @@ class Assertion:
         kind = kind or self.kinds[0]
         if kind not in self.kinds:
             raise UserError(f"kind = {kind!r}: {self.contract} is a contract of {', '.join(self.kinds)}.")
+        if self.contract == "T13 half":
+            options.setdefault("half", True)
         report = check(f, kind, only=[self.contract], **options)
         (finding,) = report.findings
         if not finding.holds:
@@ -41,11 +57,16 @@ class Assertion:
 
 
 def assert_holds(f: Callable[..., Any], *, kind: Kind, **options: Any) -> None:
-    """Try all contracts of a kind; raises `AssertionError` with every proof unless all that can be tried hold."""
+    """Try all contracts of a kind; raises `AssertionError` with every proof unless all that can be tried hold.
+
+    It also raises when none can be tried, with what to give.
+    """
     __tracebackhide__ = True
     report = check(f, kind, **options)
-    if report.failed:
-        raise AssertionError("\n\n".join(_explain(report, finding) for finding in report.failed))
+    tried = any(finding.holds is not None for finding in report.findings)
+    wanting = report.failed if tried else report.findings
+    if wanting:
+        raise AssertionError("\n\n".join(_explain(report, finding) for finding in wanting))
 
 
 def _explain(report: Report, finding: Finding) -> str:

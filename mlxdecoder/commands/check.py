@@ -6,6 +6,7 @@ import argparse
 import importlib
 import importlib.util
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,13 +14,14 @@ from typing import Any
 from mlxdecoder.commands.common import Subparsers, add_command, add_json, print_json
 from mlxdecoder.contracts import KINDS, diagnose
 from mlxdecoder.errors import UserError
+from mlxdecoder.streams import unheard_is_fine
 
 OPTIONS = (
-    *("arrays", "mask", "rank", "n_heads", "n_kv_heads", "head_width", "pad", "separator", "vocabulary"),
-    *("source_vocabulary", "begin", "end", "ignore", "seed", "tolerance"),
+    *("arrays", "mask", "rank", "n_heads", "n_kv_heads", "head_width", "half", "pad", "separator"),
+    *("vocabulary", "source_vocabulary", "begin", "end", "ignore", "seed", "tolerance"),
 )
 OF_KIND = {
-    "attention": {"arrays", "mask", "rank", "n_heads", "n_kv_heads", "head_width", "seed", "tolerance"},
+    "attention": {"arrays", "mask", "rank", "n_heads", "n_kv_heads", "head_width", "half", "seed", "tolerance"},
     "decoder": {"arrays", "pad", "separator", "vocabulary", "seed", "tolerance"},
     "translator": {"arrays", "pad", "separator", "vocabulary", "source_vocabulary", "seed", "tolerance"},
     "batches": {"begin", "end", "pad", "ignore"},
@@ -52,6 +54,7 @@ def add_parser(subparsers: Subparsers) -> None:
     attention.add_argument("--heads", dest="n_heads", type=int, metavar="H", help="query heads")
     attention.add_argument("--kv-heads", dest="n_kv_heads", type=int, metavar="H", help="key and value heads, if fewer")
     attention.add_argument("--head-width", type=int, metavar="N", help="features of a head")
+    attention.add_argument("--half", action="store_true", default=None, help="try it in float16 too")
     models = parser.add_argument_group("decoder, translator, batches")
     for name, what in (
         ("pad", "id of padding, from which it tells what to hide"),
@@ -83,11 +86,15 @@ def run(options: argparse.Namespace) -> int:
     missing = [name for name in ("begin", "end", "pad") if options.kind == "batches" and name not in given]
     if missing:
         raise UserError(f"--{missing[0]}: is wanted with --kind batches.")
-    found = diagnose(load_target(options.target, options.call), options.kind, **given)
-    if options.json:
-        print_json(found.to_dict())
-    else:
-        print(found)
+    try:
+        with redirect_stdout(sys.stderr):  # what the code under test prints is not our answer
+            found = diagnose(load_target(options.target, options.call), options.kind, **given)
+    except SystemExit as stop:
+        raise UserError(
+            f"{options.target}: ended the program (SystemExit: {stop.code}); it cannot be tried so."
+        ) from None
+    with unheard_is_fine():  # the status counts, also for those who read no further than the first lines
+        print_json(found.to_dict()) if options.json else print(found)
     return 0 if found.holds else 1
 
 
@@ -99,9 +106,11 @@ def load_target(target: str, call: bool = False) -> Any:
     found: Any = _load_module(place)
     for part in name.split("."):
         if not hasattr(found, part):
-            known = ", ".join(sorted(known for known in vars(found) if not known.startswith("_"))[:20])
+            known = ", ".join([known for known in dir(found) if not known.startswith("_")][:20])
             raise UserError(f"{target!r}: no {part!r} in it; there are {known or 'no names'}.")
         found = getattr(found, part)
+    if isinstance(found, type) and not call:
+        raise UserError(f"{target}: is a class; --call makes one and tries that, or name an object.")
     return _called(target, found) if call else found
 
 
@@ -114,19 +123,21 @@ def _called(target: str, make: Any) -> Any:
 
 def _load_module(place: str) -> ModuleType:
     path = Path(place)
+    if path.suffix == ".py" and not path.is_file():
+        raise UserError(f"{place}: no such file.")
     sys.path.insert(0, str(path.parent.resolve() if path.suffix == ".py" else Path.cwd()))
     try:
-        if path.suffix != ".py":
-            return importlib.import_module(place)
-        spec = importlib.util.spec_from_file_location(path.stem, path)
-        assert spec and spec.loader
-        module = importlib.util.module_from_spec(spec)
-        sys.modules.setdefault(path.stem, module)
-        spec.loader.exec_module(module)
-        return module
-    except FileNotFoundError:
-        raise UserError(f"{place}: no such file.") from None
+        return _load_file(path) if path.suffix == ".py" else importlib.import_module(place)
     except ModuleNotFoundError as error:
         raise UserError(f"{place}: {error}; run this where the module can be imported, or name its file.") from None
     except Exception as error:
         raise UserError(f"{place}: importing it raised {type(error).__name__}: {error}") from None
+
+
+def _load_file(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules.setdefault(path.stem, module)  # dataclasses look for their module there
+    spec.loader.exec_module(module)
+    return module

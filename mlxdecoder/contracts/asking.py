@@ -9,6 +9,7 @@ import numpy as np
 
 from mlxdecoder.contracts.arrays import Library, describe, find_library, quiet, settle, to_numpy
 from mlxdecoder.contracts.contract import CallError
+from mlxdecoder.contracts.options import check_id, name_of
 from mlxdecoder.errors import UserError
 
 Question: TypeAlias = tuple[np.ndarray, ...]  # ids [B, length], one array for each side: tokens, or source and target
@@ -38,7 +39,7 @@ class Asker:
         question, answer = self._first_call(self.library)
         self.half = "float16" in str(getattr(answer, "dtype", ""))
         found = self.logits(self.name, answer, question[-1]).shape[-1]
-        self._pools = [self._pool(size or found) for size in vocabularies]
+        self._pools = [self._pool(found if size is None else size) for size in vocabularies]
         self.notes = [f"arrays: {self.library.name}; {found} ids; probed with {self.length} tokens"]
 
     @property
@@ -116,21 +117,3 @@ class Asker:
             except CallError as error:
                 refusal = error
         raise refusal
-
-
-def name_of(f: Callable[..., Any]) -> str:
-    """The qualified name of a function, or that of the class of a callable object."""
-    return str(getattr(f, "__qualname__", type(f).__qualname__))
-
-
-def said(f: Callable[..., Any], name: str, given: Any, kind: type | Callable[[Any], bool]) -> Any:
-    """What is given, or else the attribute of f, where it is of the kind: a module's vocabulary may well be a list."""
-    found = getattr(f, name, None)
-    fits = isinstance(found, kind) if isinstance(kind, type) else kind(found)
-    return found if given is None and fits else given
-
-
-def check_id(name: str, found: Any) -> int | None:
-    if found is not None and (isinstance(found, bool) or not isinstance(found, int | np.integer) or found < 0):
-        raise UserError(f"{name} = {found!r}: the id of a token is wanted, a whole number from 0.")
-    return None if found is None else int(found)

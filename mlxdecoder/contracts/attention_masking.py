@@ -1,44 +1,55 @@
-"""The contracts of attention about what a mask hides: T1 causal, T3 padding, T5 finite, T8 support."""
+"""The contracts of attention about what a mask hides: T1 causal, T3 padding and T5 finite."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from mlxdecoder.contracts.attention_subject import AttentionSubject
-from mlxdecoder.contracts.contract import Seen, judged
-from mlxdecoder.contracts.mask_meaning import Grade
-from mlxdecoder.contracts.probe import Probe, Untried, causal, moved, size_of
-
-STARK = 150.0  # scores of this size, with both signs, show a fill value that is not low enough
-BLIND = 0.01  # of the weight that a key has without a mask
+from mlxdecoder.contracts.contract import CallError, Seen, Untried, judged
+from mlxdecoder.contracts.probe import Probe, causal, coarse, moved, size_of
 
 
 def causal_holds(probe: Probe) -> Seen:
-    """Change the keys and values at one position after another; queries that may not see it may not move."""
-    subject = probe.subject
-    allowed = None
-    if subject.reading is None or not subject.carries(causal(subject.sizes.T, subject.sizes.S)):
+    """Change keys and values; queries before them may not move: with fewer queries than keys, and with as many."""
+    n = probe.subject.sizes
+    if probe.subject.reading is None or not probe.subject.carries(causal(n.T, n.S)):
         _need_causal_by_itself(probe)
-        q, k, v = probe.draw(T=subject.sizes.S)
-    else:
-        allowed = causal(subject.sizes.T, subject.sizes.S)
-        q, k, v = probe.draw()
-    before, random = subject(q, k, v, allowed), probe.random
-    hidden = ~causal(q.shape[2], k.shape[2])[0, 0]
+        return _future(probe.square, masked=False)
+    seen = _future(probe, masked=True)
+    if not seen.holds or n.T == n.S:
+        return seen
+    try:
+        return _future(probe.square, masked=True)
+    except CallError:
+        return seen
+
+
+def _future(probe: Probe, masked: bool) -> Seen:
+    """Whether keys and values at one position after another move queries that may not see them."""
+    q, k, v = probe.draw()
+    T, S = q.shape[2], k.shape[2]
+    allowed = causal(T, S) if masked else None
+    before, random = probe.subject(q, k, v, allowed), probe.random
+    counted = True if allowed is None else probe.sees(allowed)
+    hidden = ~causal(T, S)[0, 0]
     distances = []
-    for s in range(1, k.shape[2]):
+    for s in range(1, S):
         k_new, v_new = k.copy(), v.copy()
         k_new[:, :, s], v_new[:, :, s] = (3 * random.standard_normal(x[:, :, s].shape) for x in (k, v))
-        moves = moved(before, subject(q, k_new, v_new, allowed)).max(axis=(0, 1))
+        moves = np.where(counted, moved(before, probe.subject(q, k_new, v_new, allowed)), 0).max(axis=(0, 1))
         distances.append(np.where(hidden[:, s], moves, 0))
-    influence = np.stack(distances, axis=1)  # [T, S - 1]
+    return _judged_future(np.stack(distances, axis=1), size_of(before), probe.tolerance, f"{T} queries, {S} keys")
+
+
+def _judged_future(influence: np.ndarray, size: float, tolerance: float, lengths: str) -> Seen:
+    """`influence` [T, S - 1] is how far each query moved with each key but the first."""
     query, key = (int(i) for i in np.unravel_index(influence.argmax(), influence.shape))
-    far, size = float(influence.max()), size_of(before)
-    if far <= probe.tolerance * size:
+    far = float(influence.max())
+    if far <= tolerance * size:
         return judged(True, f"each key and value was changed; earlier outputs moved by {far:.2g} at most.", moved=far)
     proof = (
         f"the key and value at position {key + 1} were changed; under a causal mask query {query}'s output moved by "
-        f"{far:.3g} (outputs are about {size:.2g} in size). It may not move at all."
+        f"{far:.3g} (outputs are about {size:.2g} in size; {lengths}). It may not move at all.{coarse(far / size)}"
     )
     return judged(False, proof, "attention.future", moved=far, size=size, query=query, key=key + 1)
 
@@ -60,29 +71,43 @@ def _need_causal_by_itself(probe: Probe) -> None:
 def padding_holds(probe: Probe) -> Seen:
     """Cut each row to its own length, and ask the same of the padded rows together."""
     probe.need_mask()
-    subject = probe.subject
-    q, k, v = probe.draw()
-    B, T, S = q.shape[0], q.shape[2], k.shape[2]
-    lengths = [S - 1 - b % (S - 1) for b in range(B)]
-    allowed = np.stack([np.arange(S) < length for length in lengths])[:, None, None]
-    padded = _padded(subject, q, k, v, allowed)
-    if not np.isfinite(padded).all():
-        raise Untried("its outputs are NaN or infinite under a padding mask; see T5 finite.")
-    distances = []
-    for b, length in enumerate(lengths):
-        rows = slice(b, b + 1)
-        n = length if T == S else T  # where there must be as many queries as keys, both are cut
-        alone = subject(q[rows, :, :n], k[rows, :, :length], v[rows, :, :length])
-        distances.append(float(moved(alone, padded[rows, :, :n]).max()))
-    worst, size = int(np.argmax(distances)), size_of(padded)
+    try:
+        # As many queries as keys, which are cut alike: how queries are aligned to keys stays the same then.
+        distances, size = _moved_by_padding(probe, T=probe.subject.sizes.S)
+    except CallError:
+        distances, size = _moved_by_padding(probe, T=probe.subject.sizes.T)
+    S = probe.subject.sizes.S
+    lengths = _lengths(probe)
+    worst = int(np.argmax(distances))
     far, padding = distances[worst], S - lengths[worst]
     if far <= probe.tolerance * size:
         return judged(True, f"rows of {lengths} keys, padded to {S}, moved by {far:.2g} at most.", moved=far)
     proof = (
         f"a row of {lengths[worst]} keys was padded with {padding} that its mask hides: its outputs moved by "
-        f"{far:.3g} (they are about {size:.2g} in size). Padding may not move them at all."
+        f"{far:.3g} (they are about {size:.2g} in size). Padding may not move them at all.{coarse(far / size)}"
     )
     return judged(False, proof, "attention.padding", moved=far, size=size, padding=padding)
+
+
+def _lengths(probe: Probe) -> list[int]:
+    """How many keys each row of the batch has without its padding."""
+    n = probe.subject.sizes
+    return [n.S - 1 - b % (n.S - 1) for b in range(n.B)]
+
+
+def _moved_by_padding(probe: Probe, T: int) -> tuple[list[float], float]:
+    """How far the outputs of each row are moved by its padding, and the size of all."""
+    q, k, v = probe.draw(T=T)
+    S, lengths, distances, compared = k.shape[2], _lengths(probe), [], []
+    padded = _padded(probe.subject, q, k, v, (np.arange(S) < np.array(lengths)[:, None])[:, None, None])
+    for b, length in enumerate(lengths):
+        rows, n = slice(b, b + 1), length if T == S else T
+        alone = probe.subject(q[rows, :, :n], k[rows, :, :length], v[rows, :, :length])
+        compared.append(padded[rows, :, :n])
+        distances.append(float(moved(alone, compared[-1]).max()))
+    if not all(np.isfinite(outputs).all() for outputs in compared):
+        raise Untried("its outputs are NaN or infinite under a padding mask; see T5 finite.")
+    return distances, size_of(padded)
 
 
 def _padded(subject: AttentionSubject, q: np.ndarray, k: np.ndarray, v: np.ndarray, allowed: np.ndarray) -> np.ndarray:
@@ -93,20 +118,19 @@ def _padded(subject: AttentionSubject, q: np.ndarray, k: np.ndarray, v: np.ndarr
 
 
 def finite_holds(probe: Probe) -> Seen:
-    """Every query sees something, so every output is a number."""
+    """Where a query sees something, its output is a number."""
     q, k, v = probe.draw()
-    tried: list[tuple[str, np.ndarray | None]] = [("no mask", None), *probe.masks()]
-    for name, allowed in tried:
-        output = probe.subject(q, k, v, allowed)
-        bad = ~np.isfinite(output).all(axis=-1)
+    for masking in probe.maskings:
+        output = masking(q, k, v)
+        bad = ~np.isfinite(output).all(axis=-1) & masking.counted
         if bad.any():
             b, h, t = np.argwhere(bad)[0]
             proof = (
-                f"with {name} the output of query {t} (row {b}, head {h}) is {output[b, h, t][0]:.3g}, and "
-                f"{bad.mean():.0%} of the outputs are no numbers, though every query sees something."
+                f"with {masking.name} the output of query {t} (row {b}, head {h}) is {output[b, h, t][0]:.3g}, and "
+                f"{bad.mean():.0%} of the outputs are no numbers, though their queries see something."
             )
             return judged(False, proof, "nan.masked", share=float(bad.mean()))
-    return judged(True, f"all outputs are numbers with {', '.join(name for name, _ in tried)}.")
+    return judged(True, f"all outputs are numbers with {', '.join(masking.name for masking in probe.maskings)}.")
 
 
 def empty_rows_hold(probe: Probe) -> Seen:
@@ -141,72 +165,3 @@ def _with_empty_rows(probe: Probe) -> np.ndarray:
         if probe.subject.carries(allowed):
             return allowed
     raise Untried("its mask can leave no query without keys.")
-
-
-def support_holds(probe: Probe) -> Seen:
-    """Compare where the weights are with where the mask allows them, with mild scores and with stark ones."""
-    if probe.known.grade is Grade.IGNORES and probe.subject.reading is None:
-        return judged(False, probe.known.why_no_mask, "support.leak")
-    probe.need_mask()
-    subject = probe.subject
-    q, k, _ = probe.draw()
-    open_weights = subject.unmasked.weights(q, k)
-    leaks, blind = [], []
-    for name, allowed in probe.masks():
-        weights = subject.weights(q, k, allowed)
-        if inverted := _inverted(name, weights, allowed):
-            return inverted
-        leaks.append(_leak(f"with {name}", weights, allowed))
-        blind.append(_blind(name, weights, open_weights, allowed))
-    leaks += _stark_leaks(probe)
-    (leak, leak_proof), (share, blind_proof) = max(leaks), min(blind)
-    if leak > probe.tolerance:
-        return judged(False, leak_proof, "support.leak", leak=leak)
-    if share < BLIND:
-        return judged(False, blind_proof, "support.blind", share=share)
-    return judged(True, f"hidden keys get the weight {leak:.2g} at most, and seen keys get some.", leak=leak)
-
-
-def _inverted(name: str, weights: np.ndarray, allowed: np.ndarray) -> Seen | None:
-    finite = np.isfinite(weights).all(axis=-1)
-    hidden = np.where(allowed, 0, weights).sum(axis=-1)[finite]
-    seen = np.where(allowed, weights, 0).sum(axis=-1)[finite]
-    if not len(hidden) or not (seen < BLIND * hidden).all():
-        return None
-    proof = (
-        f"with {name} the hidden keys get the weight {hidden.mean():.3g} together and the seen ones {seen.mean():.2g}: "
-        "the mask is read the wrong way round."
-    )
-    return judged(False, proof, "support.inverted", hidden=float(hidden.mean()), seen=float(seen.mean()))
-
-
-def _leak(where: str, weights: np.ndarray, allowed: np.ndarray) -> tuple[float, str]:
-    hidden = np.where(allowed | ~np.isfinite(weights), 0, np.abs(weights))
-    _, _, t, s = np.unravel_index(hidden.argmax(), hidden.shape)
-    leak = float(hidden.max())
-    return leak, f"{where} query {t} gives key {s} the weight {leak:.3g}, though it is hidden. It must be 0."
-
-
-def _stark_leaks(probe: Probe) -> list[tuple[float, str]]:
-    """Hide the keys with high scores and leave those with low ones: a fill value must be lower than any score."""
-    subject = probe.subject
-    q, k, _ = probe.draw()
-    S, height = k.shape[2], STARK * np.sqrt(q.shape[-1])
-    allowed = np.broadcast_to(np.arange(S) % 3 != 1, (*q.shape[:3], S))
-    if not subject.carries(allowed):
-        return []
-    q[..., 0], k[..., 0] = 1, np.where(allowed[0, 0, 0], -height, height)
-    where = f"the keys with scores of about {STARK:.0f} are hidden, those with {-STARK:.0f} are seen:"
-    return [_leak(where, subject.weights(q, k, allowed), allowed)]
-
-
-def _blind(name: str, weights: np.ndarray, open_weights: np.ndarray, allowed: np.ndarray) -> tuple[float, str]:
-    """The smallest weight of a seen key, as a share of what it has without a mask."""
-    counted = allowed & (open_weights > 0) & np.isfinite(weights)
-    shares = np.where(counted, weights / np.where(counted, open_weights, 1), 1.0)
-    _, _, t, s = np.unravel_index(shares.argmin(), shares.shape)
-    least = float(shares.min())
-    return (
-        least,
-        f"with {name} query {t} gives key {s} the weight {least:.2g} of what it has unmasked, though it is seen.",
-    )

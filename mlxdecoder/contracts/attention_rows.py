@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlxdecoder.contracts.contract import CallError, Seen, judged
-from mlxdecoder.contracts.probe import Probe, Untried, moved, size_of
+from mlxdecoder.contracts.contract import CallError, Seen, Untried, judged
+from mlxdecoder.contracts.mask_meaning import Grade
+from mlxdecoder.contracts.probe import Probe, coarse, moved, size_of
+
+TINY = 1e-30
+GROUPED = (6, 2)  # query heads and key heads of a function that says nothing of them
 
 
 def steady_holds(probe: Probe) -> Seen:
@@ -18,25 +22,60 @@ def steady_holds(probe: Probe) -> Seen:
 
 
 def rows_hold(probe: Probe) -> Seen:
-    """Where all values are ones, every output is the sum of the weights."""
+    """Where all values are ones, every output is the sum of the weights; where not, their sum by these weights."""
     q, k, v = probe.draw()
-    tried: list[tuple[str, np.ndarray | None]] = [("no mask", None), *probe.masks()]
     worst, where = 1.0, ""
-    for name, allowed in tried:
-        sums = probe.subject(q, k, np.ones_like(v), allowed)[..., 0]
-        sums = np.where(np.isfinite(sums), sums, 1.0)  # T5 finite is about the others
+    for masking in probe.maskings:
+        sums = masking(q, k, np.ones_like(v))[..., 0]
+        sums = np.where(np.isfinite(sums) & masking.counted, sums, 1.0)  # T5 finite is about the others
         b, h, t = np.unravel_index(np.abs(sums - 1).argmax(), sums.shape)
         if abs(sums[b, h, t] - 1) > abs(worst - 1):
-            worst, where = float(sums[b, h, t]), f"with {name} the weights of query {t} (row {b}, head {h})"
+            worst, where = float(sums[b, h, t]), f"with {masking.name} the weights of query {t} (row {b}, head {h})"
     if abs(worst - 1) <= probe.tolerance:
-        names = ", ".join(name for name, _ in tried)
-        return judged(True, f"all sums are 1 within {abs(worst - 1):.1g}, with {names}.", sum=worst)
+        names = ", ".join(masking.name for masking in probe.maskings)
+        proof = f"all sums are 1 within {abs(worst - 1):.1g}, with {names}."
+        return _not_linear(probe) or _other_without(probe) or judged(True, proof, sum=worst)
     columns = probe.subject.weights(q, k).sum(axis=2)
     if np.abs(columns - 1).max() <= probe.tolerance:
         why = "Instead each key's weights, over all queries, sum to 1: the softmax runs along the wrong axis."
         return judged(False, f"{where} sum to {worst:.3g}. {why}", "rows.columns", sum=worst)
     sign = "rows.short" if worst < 1 else "rows.long"
-    return judged(False, f"{where} sum to {worst:.3g}. They must sum to 1.", sign, sum=worst)
+    proof = f"{where} sum to {worst:.3g}. They must sum to 1.{coarse(abs(worst - 1))}"
+    return judged(False, proof, sign, sum=worst)
+
+
+def _not_linear(probe: Probe) -> Seen | None:
+    """The weights are read off values like 1 0 0: other values must be summed up by these weights."""
+    q, k, v = probe.draw()
+    v = np.broadcast_to(v[:1, :1], v.shape)  # the same for all, so that mixed heads and rows do not matter
+    output, wanted = probe.subject(q, k, v), probe.subject.weights(q, k) @ v[:1, :1]
+    far, size = float(np.nan_to_num(np.abs(output - wanted)).max()), size_of(output)
+    if far <= probe.tolerance * size:
+        return None
+    proof = (
+        f"the outputs are {far:.3g} away from the values summed up by the weights (they are about {size:.2g} in size): "
+        f"something is done to them besides.{coarse(far / size)}"
+    )
+    return judged(False, proof, "rows.other", moved=far, size=size)
+
+
+def _other_without(probe: Probe) -> Seen | None:
+    """Where None is a mask too, it may hide keys by default, but must not change how the others share the weight."""
+    if not (probe.subject.promises_none and probe.known.grade is Grade.HIDES):
+        return None
+    q, k, _ = probe.draw()
+    shown, without = probe.subject.weights(q, k), probe.subject.unmasked.weights(q, k)
+    wanted = np.where(without == 0, 0, shown)
+    wanted /= np.maximum(wanted.sum(axis=-1, keepdims=True), TINY)
+    far = np.nan_to_num(np.abs(without - wanted))
+    b, h, t, s = np.unravel_index(far.argmax(), far.shape)
+    if far[b, h, t, s] <= probe.tolerance:
+        return None
+    proof = (
+        f"with None as the mask query {t} (row {b}, head {h}) gives key {s} the weight {without[b, h, t, s]:.3g}, and "
+        f"with a mask that hides nothing {wanted[b, h, t, s]:.3g}. They must be equal.{coarse(far.max())}"
+    )
+    return judged(False, proof, "rows.other", moved=float(far.max()))
 
 
 def apart_holds(probe: Probe) -> Seen:
@@ -58,9 +97,8 @@ def apart_holds(probe: Probe) -> Seen:
         proof = f"rows and heads do not move each other (by {max(distances.values()):.2g} at most)."
         return judged(True, proof, **measured)
     told = "; ".join(f"one {names[axis]} was changed and the others moved by {distances[axis]:.3g}" for axis in mixed)
-    return judged(
-        False, f"{told} (outputs are about {size:.2g} in size).", *(signs[axis] for axis in mixed), **measured
-    )
+    proof = f"{told} (outputs are about {size:.2g} in size).{coarse(max(distances.values()) / size)}"
+    return judged(False, proof, *(signs[axis] for axis in mixed), **measured)
 
 
 def queries_hold(probe: Probe) -> Seen:
@@ -70,7 +108,7 @@ def queries_hold(probe: Probe) -> Seen:
         return judged(True, f"one query was changed and the others moved by {far:.2g} at most.", moved=far)
     proof = (
         f"one query was changed and the outputs of the others moved by {far:.3g} (they are about {size:.2g} in "
-        "size). They may not move at all: does the softmax run over the queries?"
+        f"size). They may not move at all: does the softmax run over the queries?{coarse(far / size)}"
     )
     return judged(False, proof, "queries.mixed", moved=far, size=size)
 
@@ -94,7 +132,7 @@ def groups_hold(probe: Probe) -> Seen:
     if probe.subject.operands.dropped:
         raise Untried("it takes no heads.")
     n = probe.subject.sizes
-    H, Hkv = (n.H, n.Hkv) if probe.grouped else (6, 2)
+    H, Hkv = (n.H, n.Hkv) if probe.grouped else GROUPED
     heads = f"{H} query heads over {Hkv} key heads"
     try:
         by_value, by_key = _groups_of_values(probe, H, Hkv), _groups_of_keys(probe, H, Hkv)

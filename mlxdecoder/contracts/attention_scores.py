@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mlxdecoder.contracts.attention_subject import Sizes
-from mlxdecoder.contracts.contract import CallError, Seen, judged
-from mlxdecoder.contracts.probe import Probe, Untried
+from mlxdecoder.contracts.contract import CallError, Seen, Untried, judged
+from mlxdecoder.contracts.probe import Probe, coarse
 
 LARGE = 1e4
 TINY = 1e-30  # weights below it are rounded too coarsely to measure by
@@ -30,8 +30,9 @@ def scale_holds(probe: Probe) -> Seen:
         )
         return judged(False, proof, "scale.unrelated", unexplained=unexplained)
     proof = f"the dot products are multiplied by {found:.4g}{_name_of_scale(found, probe.subject.sizes, tolerance)}; "
-    proof += f"1/sqrt(head width) is 1/sqrt({width}) = {wanted:.4g}."
-    holds = abs(found / wanted - 1) <= tolerance
+    off = abs(found / wanted - 1)
+    holds = off <= tolerance
+    proof += f"1/sqrt(head width) is 1/sqrt({width}) = {wanted:.4g}.{'' if holds else coarse(off)}"
     sign = "scale.none" if abs(found - 1) <= tolerance else "scale.other"
     return judged(holds, proof, sign, scale=found, wanted=wanted)
 
@@ -98,14 +99,14 @@ def half_holds(probe: Probe) -> Seen:
     if not probe.half:
         raise Untried("give half=True to try it in float16, in which the products of q = k = 300 overflow.")
     q, k, v = (np.full(x.shape, height, np.float16) for x, height in zip(probe.draw(), (300, 300, 1), strict=True))
-    tried: list[tuple[str, np.ndarray | None]] = [("no mask", None), *probe.masks()]
-    for name, allowed in tried:
-        where = f"in float16, q = k = 300, {name}:"
+    for masking in probe.maskings:
+        where = f"in float16, q = k = 300, {masking.name}:"
         try:
-            output = probe.subject(q, k, v, allowed)
+            output = masking(q, k, v)[masking.counted]
         except CallError as error:
             return judged(False, f"{where} {error}", "large.overflow")
         wrong = output[~(np.abs(output - 1) < 0.01)]
         if wrong.size:
             return judged(False, f"{where} an output that must be 1 is {wrong[0]:.3g}.", "large.overflow")
-    return judged(True, f"in float16, q = k = 300 gives equal weights with {', '.join(name for name, _ in tried)}.")
+    names = ", ".join(masking.name for masking in probe.maskings)
+    return judged(True, f"in float16, q = k = 300 gives equal weights with {names}.")

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from mlxdecoder.contracts.arrays import Library, describe, quiet, settle, to_numpy
-from mlxdecoder.contracts.contract import CallError
+from mlxdecoder.contracts.contract import CallError, Untried
 from mlxdecoder.contracts.mask_forms import OPERAND_FORMS, Form, Reading
+from mlxdecoder.contracts.options import name_of
 
 Operands = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-class Unsayable(Exception):
+class Unsayable(Untried):
     """A mask cannot be said to a function whose masks are not understood."""
 
 
@@ -65,6 +66,15 @@ class AttentionSubject:
         """The same without any mask, where f can do without."""
         return self if self.without is None else replace(self, reading=None)
 
+    @property
+    def promises_none(self) -> bool:
+        """Whether f takes masks, but has a default for them too, and answers without one."""
+        if self.reading is None or self.without is None:
+            return False
+        parameter = mask_parameter(self.f)
+        variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        return parameter is not None and parameter.kind not in variadic and parameter.default is not parameter.empty
+
     def ask(self, operands: Operands, mask: tuple[Any, ...]) -> Any:
         """What f itself answers; `mask` holds its fourth argument, or nothing."""
         arrays = [self.library.array(self.operands.fold(x)) for x in operands]
@@ -78,7 +88,7 @@ class AttentionSubject:
         return answer
 
     def mask(self, q: np.ndarray, k: np.ndarray, allowed: np.ndarray | None) -> tuple[Any, ...]:
-        """The arguments that say `allowed`, in f's own convention; a mask that hides nothing says None best."""
+        """The arguments that say `allowed`, in f's own convention; None is said by a mask that hides nothing."""
         if self.reading is None:
             if allowed is None and self.without is not None:
                 return self.without
@@ -120,19 +130,25 @@ class AttentionSubject:
 
 def in_order(f: Callable[..., Any]) -> Callable[..., Any]:
     """f with its mask as the fourth argument, even where it is named."""
-    try:
-        named = inspect.signature(f).parameters.get("mask")
-    except (TypeError, ValueError):
-        named = None
+    named = mask_parameter(f)
     if named is None or named.kind is not inspect.Parameter.KEYWORD_ONLY:
         return f
     return lambda q, k, v, *mask: f(q, k, v, **({"mask": mask[0]} if mask else {}))
 
 
+def mask_parameter(f: Callable[..., Any]) -> inspect.Parameter | None:
+    """The parameter that the mask goes to: one that is called so and must be named, or else the fourth."""
+    try:
+        parameters = inspect.signature(f).parameters
+    except (TypeError, ValueError):
+        return None
+    named = parameters.get("mask")
+    if named is not None and named.kind is inspect.Parameter.KEYWORD_ONLY:
+        return named
+    fourth = list(parameters.values())[3:4]
+    return fourth[0] if fourth and fourth[0].kind is not inspect.Parameter.KEYWORD_ONLY else None
+
+
 def first(answer: Any) -> Any:
     """The output alone, of functions that give their weights too."""
     return answer[0] if isinstance(answer, (tuple, list)) and answer else answer
-
-
-def name_of(f: Callable[..., Any]) -> str:
-    return getattr(f, "__qualname__", type(f).__qualname__)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mlxdecoder.contracts.arrays import describe, to_numpy
-from mlxdecoder.contracts.asking import check_id, name_of
+from mlxdecoder.contracts.options import check_id, name_of
 from mlxdecoder.errors import UserError
 
 LENGTHS = (5, 2, 7, 3)  # of the sentences that f is given; no id occurs twice in them
@@ -45,6 +45,13 @@ class Batches:
             return int(self.inputs[place[0], place[1] - 1]) if place[1] else "nothing"
         labelled = np.argwhere(self.labels == first)
         return int(self.inputs[tuple(labelled[0])]) if len(labelled) else None
+
+    def is_said(self, token: int) -> bool:
+        """Whether a token is a label that counts; a first token that is an input only is a matter of its begin mark."""
+        is_label = self.labels == token
+        if not is_label.any() and token in [first for first, *_ in self.sentences]:
+            return self.place(token) is not None
+        return bool((is_label if self.counted is None else is_label & self.counted).any())
 
     def places(self) -> Iterator[tuple[Place, list[int]]]:
         """Where each token of each sentence stands in the inputs, and the sentence from there on, its end included."""

@@ -49,6 +49,7 @@ CAUSES: dict[str, str] = {
     "rows.columns": "the softmax runs over the queries instead of the keys (axis -2 for -1)",
     "rows.long": "the weights are not normalised over the keys",
     "rows.mixed": "the batch axis is mixed up with another one, or the mask of one row is used for all",
+    "rows.other": "the output is normalised or scaled behind the weights, or the branch without a mask is another one",
     "rows.short": "weights are zeroed after the softmax and not divided by their new sum",
     "scale.none": "the scores are not divided by sqrt(head width)",
     "scale.other": "the scores are divided by something else than sqrt(head width)",

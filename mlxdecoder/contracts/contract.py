@@ -14,6 +14,10 @@ class CallError(UserError):
     """A call of the user's function that raised, with its shapes; within a contract it counts as a failure."""
 
 
+class Untried(Exception):
+    """A contract cannot be tried; the message says why, or what to give."""
+
+
 class Subject(Protocol):
     """What a contract asks of the thing under test."""
 
@@ -41,10 +45,6 @@ class Seen:
     measured: Mapping[str, Any] = field(default_factory=dict)
 
 
-def untried(what_to_give: str) -> Seen:
-    return Seen(None, what_to_give)
-
-
 def judged(holds: bool, proof: str, *signs: str, **measured: Any) -> Seen:
     """The outcome of a trial; the signs count only where it failed."""
     return Seen(holds, proof, frozenset() if holds else frozenset(signs), measured)
@@ -65,8 +65,11 @@ class Contract(Generic[AnySubject]):
 
     def _seen(self, subject: AnySubject) -> Seen:
         try:
-            trouble = subject.trouble if self.gated else None
-            return self.look(subject) if trouble is None else untried(trouble)
+            if self.gated and subject.trouble is not None:
+                raise Untried(subject.trouble)
+            return self.look(subject)
+        except Untried as reason:
+            return Seen(None, str(reason))
         except CallError as error:
             return Seen(False, str(error))
 
@@ -77,7 +80,10 @@ def report(
     contracts: Sequence[Contract[AnySubject]],
     only: Collection[str] | None = None,
 ) -> Report:
-    """Try all contracts, or those named in `only`, in their order."""
+    """Try all contracts, or those named in `only`, in their order; raises `UserError` for names that are none."""
+    known = [contract.name for contract in contracts]
+    if only is not None and (isinstance(only, str) or not only or not set(only) <= set(known)):
+        raise UserError(f"only = {only!r}: a list of contracts on {kind} is wanted, of {', '.join(known)}.")
     chosen = [contract for contract in contracts if only is None or contract.name in only]
     findings = tuple(contract.finding(subject) for contract in chosen)
     return Report(subject.name, kind, findings, tuple(subject.notes))

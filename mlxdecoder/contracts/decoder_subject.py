@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlxdecoder.contracts.contract import CallError
+from mlxdecoder.contracts.options import check_size
 from mlxdecoder.contracts.sequences import Sequences
 
 
@@ -18,7 +19,7 @@ class Decoder(Sequences):
         self, f: Callable[..., Any], *, make_cache: Callable[[], Any] | None, vocabulary: int | None, **options: Any
     ) -> None:
         self.make_cache = make_cache
-        super().__init__(f, ["tokens"], vocabularies=[vocabulary], **options)
+        super().__init__(f, ["tokens"], vocabularies=[check_size("vocabulary", vocabulary)], **options)
 
     @property
     def twins(self) -> np.ndarray:

@@ -16,7 +16,7 @@ FUTURE = (
 )
 ATTENTION_SIGNS = {
     "T1 causal": ("attention.future",),
-    "T2 rows": ("rows.short", "rows.long", "rows.columns"),
+    "T2 rows": ("rows.short", "rows.long", "rows.columns", "rows.other"),
     "T3 padding": ("attention.padding",),
     "T4 apart": ("rows.mixed", "heads.mixed"),
     "T5 finite": ("nan.masked",),
@@ -59,9 +59,6 @@ POSSIBLE = {
 INCIDENTAL = frozenset(("empty.uniform", "empty.other", "nan.empty", "large.overflow"))
 """What right code may do as well when it was not written for rows that see nothing, or for large scores."""
 
-ONLY_AT_THE_EDGES = (
-    "What fails counts only where a row may see nothing, as padding can bring it about, or scores are huge."
-)
 UNKNOWN = "No mistake of the catalogue looks like this."
 
 
@@ -87,6 +84,7 @@ class Diagnosis:
 
     @property
     def holds(self) -> bool:
+        """Whether nothing says that something is wrong."""
         return all(report.holds for report in self.reports)
 
     def __str__(self) -> str:
@@ -98,12 +96,11 @@ class Diagnosis:
             lines.append(f"  {suspect.likeness:>4.0%}  {mistake.id} (number {mistake.number}): {mistake.title}")
             lines += [f"        look for  {mistake.wrong}", f"        right is  {mistake.right}"]
         if not self.holds and not self.suspects:
-            signs = frozenset().union(*(report.signs for report in self.reports))
-            lines.append(ONLY_AT_THE_EDGES if signs and signs <= INCIDENTAL else UNKNOWN)
+            lines.append(UNKNOWN)
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        return f'<pre style="white-space: pre-wrap">{escape(str(self))}</pre>'
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -7,6 +7,12 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
+ADVICE = frozenset({"T5 empty rows"})
+"""Contracts that much right code does not keep, as its rows always see something: a failure is told, not counted."""
+
+
+ORDER = ("FAILS", "depends", "holds", "untried")
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -25,8 +31,14 @@ class Finding:
     measured: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def counts(self) -> bool:
+        """Whether it says that something is wrong, whatever the code is for."""
+        return self.holds is False and self.contract not in ADVICE
+
+    @property
     def mark(self) -> str:
-        return {True: "holds", False: "FAILS", None: "untried"}[self.holds]
+        failed = "FAILS" if self.counts else "depends"
+        return {True: "holds", False: failed, None: "untried"}[self.holds]
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -50,27 +62,31 @@ class Report:
 
     @property
     def failed(self) -> tuple[Finding, ...]:
-        return tuple(finding for finding in self.findings if finding.holds is False)
+        """What says that something is wrong."""
+        return tuple(finding for finding in self.findings if finding.counts)
 
     @property
     def holds(self) -> bool:
-        """Whether every contract that could be tried holds."""
-        return not self.failed
+        """Whether something could be tried, and nothing says that something is wrong."""
+        return not self.failed and any(finding.holds is not None for finding in self.findings)
 
     @property
     def signs(self) -> frozenset[str]:
         return frozenset().union(*(finding.signs for finding in self.findings))
 
     def __str__(self) -> str:
-        tried = [finding for finding in self.findings if finding.holds is not None]
-        head = f"{self.subject} ({self.kind}): {len(tried) - len(self.failed)} of {len(tried)} contracts hold"
-        lines = [head, *(f"  note     {note}" for note in self.notes)]
-        for finding in self.findings:
+        counts = {
+            mark: sum(finding.mark == mark for finding in self.findings) for mark in ("holds", "FAILS", "untried")
+        }
+        told = f"{counts['holds']} contracts hold, {counts['FAILS']} fail, {counts['untried']} could not be tried"
+        lines = [f"{self.subject} ({self.kind}): {told}", *(f"  note     {note}" for note in self.notes)]
+        # What went wrong comes first, what could not be tried last.
+        for finding in sorted(self.findings, key=lambda finding: ORDER.index(finding.mark)):
             lines += [f"  {finding.mark:<8} {finding.contract}: {finding.rule}", f"           {finding.proof}"]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        return f'<pre style="white-space: pre-wrap">{escape(str(self))}</pre>'
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -67,6 +67,10 @@ class Acquaintance:
         if subject.reading:
             source = "as demanded" if self.demanded else "found by probing; say mask=... to demand another"
             notes.append(f"mask: {subject.reading} ({source})")
+            if not self.demanded and subject.reading.kind == "blocked":
+                notes.append(
+                    "that is nn.MultiheadAttention's meaning; with masks in which True = may attend, all is wrong"
+                )
         return tuple(notes)
 
     @property
@@ -142,7 +146,8 @@ def _first_answer(f: Callable[..., Any], library: Library, sizes: Sizes, kind: K
 def _try_masks(subject: AttentionSubject, candidates: tuple[Reading, ...], seed: int, demanded: bool) -> Acquaintance:
     random = np.random.default_rng(seed)
     q, k, v = subject.draw(random)
-    hidden = int(random.integers(1, subject.sizes.S))  # the first may be all that a query sees
+    # The first may be all that a query sees, and none may see those beyond the last query.
+    hidden = int(random.integers(1, min(subject.sizes.T, subject.sizes.S)))
     q, k = 0.3 * q, 0.3 * k
     q[..., 0] = np.sqrt(STRENGTH * np.sqrt(q.shape[-1]))
     k[..., 0], k[..., hidden, 0] = 0, q[0, 0, 0, 0]

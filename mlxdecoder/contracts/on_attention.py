@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
+from itertools import count
 from typing import Any
 
 from mlxdecoder.contracts.attention_masking import (
@@ -10,30 +11,33 @@ from mlxdecoder.contracts.attention_masking import (
     empty_rows_hold,
     finite_holds,
     padding_holds,
-    support_holds,
 )
-from mlxdecoder.contracts.attention_rows import apart_holds, groups_hold, queries_hold, rows_hold, steady_holds
+from mlxdecoder.contracts.attention_rows import GROUPED, apart_holds, groups_hold, queries_hold, rows_hold, steady_holds
 from mlxdecoder.contracts.attention_scores import half_holds, large_holds, scale_holds
 from mlxdecoder.contracts.attention_subject import Sizes
-from mlxdecoder.contracts.contract import report
+from mlxdecoder.contracts.attention_support import support_holds
+from mlxdecoder.contracts.contract import Contract, report
 from mlxdecoder.contracts.finding import Report
-from mlxdecoder.contracts.mask_meaning import get_to_know
-from mlxdecoder.contracts.probe import Probe, contract
+from mlxdecoder.contracts.mask_forms import KINDS
+from mlxdecoder.contracts.mask_meaning import RANKS, get_to_know
+from mlxdecoder.contracts.options import check_probing, check_size, is_size, said
+from mlxdecoder.contracts.probe import Probe
+from mlxdecoder.errors import UserError
 
-CONTRACTS = (
-    contract("T1 causal", "later keys and values do not move earlier outputs under a causal mask", causal_holds),
-    contract("T2 rows", "the weights of each query sum to 1", rows_hold),
-    contract("T3 padding", "a row alone and padded gives the same", padding_holds),
-    contract("T4 apart", "other rows of the batch and other heads do not move an output", apart_holds),
-    contract("T5 finite", "there is no NaN where something is seen", finite_holds, gated=False),
-    contract("T5 empty rows", "queries that see nothing get zeros", empty_rows_hold),
-    contract("T7 scale", "the weights are softmax(q k^T / sqrt(head width))", scale_holds),
-    contract("T8 support", "hidden keys get no weight, seen keys get some", support_holds),
-    contract("T11 steady", "the same question gets the same answer", steady_holds, gated=False),
-    contract("T12 groups", "query head h uses key and value head h // (H / Hkv)", groups_hold),
-    contract("T13 large", "large scores do not overflow", large_holds),
-    contract("T13 half", "large operands in float16 do not overflow", half_holds),
-    contract("T15 queries", "another query's change moves no output", queries_hold),
+CONTRACTS: tuple[Contract[Probe], ...] = (
+    Contract("T1 causal", "later keys and values do not move earlier outputs under a causal mask", causal_holds),
+    Contract("T2 rows", "the weights of each query sum to 1", rows_hold),
+    Contract("T3 padding", "a row alone and padded gives the same", padding_holds),
+    Contract("T4 apart", "other rows of the batch and other heads do not move an output", apart_holds),
+    Contract("T5 finite", "there is no NaN where something is seen", finite_holds, gated=False),
+    Contract("T5 empty rows", "queries that see nothing get zeros", empty_rows_hold),
+    Contract("T7 scale", "the weights are softmax(q k^T / sqrt(head width))", scale_holds),
+    Contract("T8 support", "hidden keys get no weight, seen keys get some", support_holds),
+    Contract("T11 steady", "the same question gets the same answer", steady_holds, gated=False),
+    Contract("T12 groups", "query head h uses key and value head h // (H / Hkv)", groups_hold),
+    Contract("T13 large", "large scores do not overflow", large_holds),
+    Contract("T13 half", "large operands in float16 do not overflow", half_holds),
+    Contract("T15 queries", "another query's change moves no output", queries_hold),
 )
 
 
@@ -60,20 +64,28 @@ def attention_findings(
     standard deviation; `only` names the contracts to be tried. Raises `UserError` when f answers no call, or for an
     option that is none.
     """
-    given = {"mask": mask, "rank": rank, "n_heads": n_heads, "n_kv_heads": n_kv_heads, "head_width": head_width}
-    said: dict[str, Any] = {name: _said(f, name) if value is None else value for name, value in given.items()}
-    known = get_to_know(f, arrays=arrays, mask=said["mask"], rank=said["rank"], sizes=_sizes(said), seed=seed)
-    return report("attention", Probe(known, seed, tolerance, said["n_kv_heads"] is not None, half), CONTRACTS, only)
+    check_probing(seed, tolerance)
+    mask = said(f, "mask", mask, lambda found: isinstance(found, str) and found in KINDS)
+    rank = said(f, "rank", rank, lambda found: is_size(found) and found in RANKS)
+    heads = {"n_heads": n_heads, "n_kv_heads": n_kv_heads, "head_width": head_width}
+    heads = {name: check_size(name, said(f, name, value, is_size)) for name, value in heads.items()}
+    known = get_to_know(f, arrays=arrays, mask=mask, rank=rank, sizes=_sizes(**heads), seed=seed)
+    return report("attention", Probe(known, seed, tolerance, heads["n_kv_heads"] is not None, half), CONTRACTS, only)
 
 
-def _said(f: Callable[..., Any], name: str) -> Any:
-    """An attribute of f that can be an option; a module's mask, say, may well be an array."""
-    value = getattr(f, name, None)
-    return value if isinstance(value, (str, int)) else None
+def _sizes(n_heads: int | None, n_kv_heads: int | None, head_width: int | None) -> Sizes:
+    """Sizes that all differ, as far as what is given lets them: no axis may be mistaken for another."""
+    groups = (3 * n_kv_heads, 2 * n_kv_heads) if n_kv_heads else (4, 6)
+    H = n_heads or _free(groups, {head_width})
+    Hkv = n_kv_heads or H
+    if H % Hkv:
+        raise UserError(f"n_heads = {H}: a multiple of n_kv_heads = {Hkv} is wanted.")
+    width = head_width or _free((32, 16, 8), {H, Hkv})
+    taken = {H, Hkv, width, *GROUPED}
+    B = _free(count(3), taken)
+    T = _free(count(5), {*taken, B})
+    return Sizes(B=B, H=H, Hkv=Hkv, T=T, S=_free(count(T + 2), {*taken, B}), width=width)
 
 
-def _sizes(said: dict[str, Any]) -> Sizes:
-    """Three rows, or two where three is the number of heads: no two axes may be mistaken for each other."""
-    Hkv = said["n_kv_heads"]
-    H = said["n_heads"] or (3 * Hkv if Hkv else Sizes.H)
-    return Sizes(B=2 if H == 3 else 3, H=H, Hkv=Hkv or H, width=said["head_width"] or Sizes.width)
+def _free(sizes: Iterable[int], taken: Collection[int | None]) -> int:
+    return next(size for size in sizes if size not in taken)

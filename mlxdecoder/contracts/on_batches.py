@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlxdecoder.contracts.batches_subject import Batches, Place, read_batches
-from mlxdecoder.contracts.contract import Contract, Seen, judged, report, untried
+from mlxdecoder.contracts.contract import Contract, Seen, Untried, judged, report
 from mlxdecoder.contracts.finding import Report
 
 
@@ -46,12 +46,15 @@ def targets(subject: Batches) -> Seen:
 
 def begins(subject: Batches) -> Seen:
     """The begin mark is the input before the first token, which is the one that has this token as its label."""
-    for first, *_ in subject.sentences:
-        before = subject.before(first)
-        if before not in (subject.begin, None):
+    found = [(first, before) for first, *_ in subject.sentences if (before := subject.before(first)) is not None]
+    for first, before in found:
+        if before != subject.begin:
             proof = f"before {first}, the first token of a sentence, the inputs have {before}"
             return judged(False, f"{proof}; {subject.begin} is wanted", "labels.begin")
-    return judged(True, f"all {len(subject.sentences)} sentences follow {subject.begin} in the inputs")
+    if not found:
+        raise Untried("the first token of no sentence stands in the inputs or the labels: see T6 targets")
+    told = f"{len(found)} of {len(subject.sentences)} sentences have their first token in the batch"
+    return judged(True, f"{told}, and it follows {subject.begin} in the inputs")
 
 
 def ends(subject: Batches) -> Seen:
@@ -65,12 +68,13 @@ def ends(subject: Batches) -> Seen:
                 f"row {row}: {found[row]} labels that count are the end mark {subject.end}, wanted {rows.count(row)}"
             )
             return judged(False, f"{proof}: labels {subject.labels[row].tolist()}", "labels.no_end")
-    return judged(True, f"each sentence has the end mark {subject.end} as a label that counts")
+    told = f"{len(rows)} of {len(subject.sentences)} sentences stand in the inputs"
+    return judged(True, f"{told}, and each has the end mark {subject.end} as a label that counts")
 
 
 def padding(subject: Batches) -> Seen:
     if subject.counted is None:
-        return untried("weights are None; give ignore=, the label that the loss leaves out")
+        raise Untried("weights are None; give ignore=, the label that the loss leaves out")
     pads = np.ones(subject.labels.shape, dtype=bool)
     for row in range(len(pads)):
         first, last = subject.real_columns(row)
@@ -84,9 +88,14 @@ def padding(subject: Batches) -> Seen:
 
 
 def counts(subject: Batches) -> Seen:
-    """No input that has a next token is left out, nor the begin mark."""
+    """No token is left out, no input that has a next token, nor the begin mark."""
+    tokens = [token for sentence in subject.sentences for token in sentence]
+    missing = [token for token in tokens if not subject.is_said(token)]
+    if missing:
+        proof = f"{len(missing)} of {len(tokens)} tokens are nowhere a label that counts: {missing}"
+        return judged(False, proof, "labels.uncounted")
     if subject.counted is None:
-        return untried("weights are None; give ignore=, the label that the loss leaves out")
+        raise Untried("weights are None; give ignore=, the label that the loss leaves out")
     places = [(place, rest[1]) for place, rest in subject.places() if len(rest) > 2]
     for first, *_ in subject.sentences:
         place = subject.place(first)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from mlxdecoder.contracts import on_sequences as shared
-from mlxdecoder.contracts.asking import said
-from mlxdecoder.contracts.contract import Contract, Seen, judged, report, untried
+from mlxdecoder.contracts.contract import Contract, Seen, Untried, judged, report
 from mlxdecoder.contracts.decoder_subject import Decoder, cached_difference, is_blind
 from mlxdecoder.contracts.finding import Report
+from mlxdecoder.contracts.options import check_probing, is_id, is_size, said
 
 
 def decoder_findings(
@@ -32,14 +33,15 @@ def decoder_findings(
     `make_cache()` gives a fresh cache for `f(tokens, cache=cache)`; `pad` is the id from which f tells left padding;
     `separator` the id between packed documents that f keeps apart; `vocabulary` how many ids there are, by default as
     many as logits. Attributes of f with these names are the defaults. `only` names the contracts to be tried. Raises
-    `UserError` when f takes no ids or gives no logits.
+    `UserError` when f takes no ids or gives no logits, or for an option that is none.
     """
+    check_probing(seed, tolerance)
     subject = Decoder(
         f,
         make_cache=said(f, "make_cache", make_cache, callable),
-        pad=said(f, "pad", pad, int),
-        separator=said(f, "separator", separator, int),
-        vocabulary=said(f, "vocabulary", vocabulary, int),
+        pad=said(f, "pad", pad, is_id),
+        separator=said(f, "separator", separator, is_id),
+        vocabulary=said(f, "vocabulary", vocabulary, is_size),
         arrays=arrays,
         seed=seed,
         tolerance=tolerance,
@@ -47,10 +49,13 @@ def decoder_findings(
     return report("decoder", subject, CONTRACTS, only)
 
 
+BY_THE_MASK = "; with two layers or more the causal mask tells order by itself, so this proves little about positions"
+
+
 def padding(subject: Decoder) -> Seen:
     """T3: a row alone and the same behind padding, in a batch where that can be told from mixed rows."""
     if subject.pad is None:
-        return untried("give pad=, the id from which f tells which tokens are padding")
+        raise Untried("give pad=, the id from which f tells which tokens are padding")
     T, n_pads = subject.length, subject.length // 3
     (row,) = subject.draw(lengths=[T - n_pads])
     padded = np.concatenate([np.full((1, n_pads), subject.pad), row], axis=1)
@@ -63,7 +68,7 @@ def padding(subject: Decoder) -> Seen:
 def cache(subject: Decoder) -> Seen:
     """T9: tokens through a cache, in whatever pieces, have the logits that they have all at once."""
     if subject.make_cache is None:
-        return untried("give make_cache=: make_cache() gives a fresh cache for f(tokens, cache=cache)")
+        raise Untried("give make_cache=: make_cache() gives a fresh cache for f(tokens, cache=cache)")
     T = subject.length
     moved, told = cached_difference(subject, [1] * T)
     if moved > subject.rounding:
@@ -75,7 +80,7 @@ def cache(subject: Decoder) -> Seen:
         moved, told = cached_difference(subject, sizes)
         if moved > subject.rounding:
             if cached_difference(subject, [1] * T)[0] > subject.rounding:
-                return untried("not tried in pieces, as a second fresh cache gives other answers: see T11")
+                raise Untried("not tried in pieces, as a second fresh cache gives other answers: see T11")
             proof = f"right one token at a time, but in pieces of {', '.join(map(str, sizes))} tokens: {told}"
             return judged(False, proof, "cache.chunks", moved=moved)
         largest = max(largest, moved)
@@ -85,8 +90,9 @@ def cache(subject: Decoder) -> Seen:
 
 def order(subject: Decoder) -> Seen:
     if not subject.influence.past_reach(subject.nothing):
-        return untried("not tried, as earlier tokens move nothing: see T1 reach")
-    return shared.order_matters(subject, side=0, count=subject.length - 1, at=np.s_[-1:])
+        raise Untried("not tried, as earlier tokens move nothing: see T1 reach")
+    seen = shared.order_matters(subject, side=0, count=subject.length - 1, at=np.s_[-1:])
+    return replace(seen, proof=f"{seen.proof}{BY_THE_MASK}") if seen.holds else seen
 
 
 def steady(subject: Decoder) -> Seen:
@@ -109,7 +115,7 @@ CONTRACTS: tuple[Contract[Decoder], ...] = (
     Contract("T3 padding", "padding does not change the logits of a row", padding),
     Contract("T4 apart", "the rows of a batch do not move each other", shared.apart),
     Contract("T4 documents", "documents packed in a row do not move each other", shared.documents),
-    Contract("T5 finite", "the logits are numbers", shared.finite, gated=False),
+    Contract("T5 finite", "the logits are numbers, and not all the same", shared.finite, gated=False),
     Contract("T9 cache", "logits through a cache equal those without", cache),
     Contract("T10 order", "the order of earlier tokens counts", order),
     Contract("T11 steady", "the same question has the same answer", steady, gated=False),

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from mlxdecoder.contracts.asking import Question
-from mlxdecoder.contracts.contract import CallError, Seen, judged, untried
+from mlxdecoder.contracts.contract import CallError, Seen, Untried, judged
 from mlxdecoder.contracts.sequences import Sequences
+
+ADVICE = "the tokens; give the model weights that are not zero"
 
 
 def causal(subject: Sequences) -> Seen:
@@ -56,7 +58,7 @@ def apart(subject: Sequences) -> Seen:
 def documents(subject: Sequences) -> Seen:
     """T4: another document in the same row moves nothing, and a document is answered as if it were alone."""
     if subject.separator is None:
-        return untried("give separator=, the id between documents that f keeps apart in a packed row")
+        raise Untried("give separator=, the id between documents that f keeps apart in a packed row")
     packed, begins = _pack(subject)
     own = begins[-1] + 1  # position of the second document in the last side
     before = subject.ask(packed)[:, own:]
@@ -74,7 +76,7 @@ def documents(subject: Sequences) -> Seen:
 
 
 def finite(subject: Sequences) -> Seen:
-    """T5: the logits are numbers."""
+    """T5: the logits are numbers, and not one number for all."""
     answer = subject.first_answers[0]
     bad = np.isnan(answer).any(axis=-1)[0]
     if bad.any():
@@ -82,13 +84,15 @@ def finite(subject: Sequences) -> Seen:
         if not _alone_is_nan(subject):
             return judged(False, proof, "nan")
         return judged(False, f"{proof}; so are those of a single token, which may see itself", "nan", "nan.first")
+    if subject.constant:
+        return judged(False, f"{answer.size} logits, and all are {answer.flat[0]:.3g}, so they say nothing of {ADVICE}")
     return judged(True, f"{answer.size} logits of size {subject.size:.3g}, none of them NaN")
 
 
 def steady(subject: Sequences) -> Seen:
     """T11: the same question has the same answer, twice in a row and after another question."""
     if subject.mute is not None:
-        return untried(subject.mute)
+        raise Untried(subject.mute)
     first, again = subject.first_answers
     moved = subject.moved(again, first)
     if moved > subject.tolerance:

@@ -9,9 +9,10 @@ import numpy as np
 
 from mlxdecoder.contracts import on_sequences as shared
 from mlxdecoder.contracts.arrays import library_of, to_numpy
-from mlxdecoder.contracts.asking import Question, said
-from mlxdecoder.contracts.contract import Contract, Seen, judged, report, untried
+from mlxdecoder.contracts.asking import Question
+from mlxdecoder.contracts.contract import Contract, Seen, Untried, judged, report
 from mlxdecoder.contracts.finding import Report
+from mlxdecoder.contracts.options import check_probing, is_id, is_size, said
 from mlxdecoder.contracts.translator_subject import SOURCE, TARGET, Translator, crossing_influence
 
 
@@ -37,17 +38,19 @@ def translator_findings(
     target; `vocabulary` and `source_vocabulary` say how many ids there are, by default as many as logits.
     `encode(source)` gives states [B, S, d] for `decode(target, states)`, which gives logits; `stepwise(source, target)`
     the same logits by decoding a token at a time. Attributes of f with these names are the defaults. `only` names the
-    contracts to be tried. Raises `UserError` when f takes no ids or gives no logits.
+    contracts to be tried. Raises `UserError` when f takes no ids or gives no logits, or for an option
+    that is none.
     """
+    check_probing(seed, tolerance)
     subject = Translator(
         f,
         encode=said(f, "encode", encode, callable),
         decode=said(f, "decode", decode, callable),
         stepwise=said(f, "stepwise", stepwise, callable),
-        pad=said(f, "pad", pad, int),
-        separator=said(f, "separator", separator, int),
-        vocabulary=said(f, "vocabulary", vocabulary, int),
-        source_vocabulary=said(f, "source_vocabulary", source_vocabulary, int),
+        pad=said(f, "pad", pad, is_id),
+        separator=said(f, "separator", separator, is_id),
+        vocabulary=said(f, "vocabulary", vocabulary, is_size),
+        source_vocabulary=said(f, "source_vocabulary", source_vocabulary, is_size),
         arrays=arrays,
         seed=seed,
         tolerance=tolerance,
@@ -58,7 +61,7 @@ def translator_findings(
 def padding(subject: Translator) -> Seen:
     """T3: a short source alone, and the same filled up behind; beside a long one where rows do not mix."""
     if subject.pad is None:
-        return untried("give pad=, the id from which f tells which source tokens are padding")
+        raise Untried("give pad=, the id from which f tells which source tokens are padding")
     S = subject.lengths[SOURCE]
     n_pads = S // 3
     source, target = subject.draw(lengths=[S - n_pads, subject.length])
@@ -74,10 +77,10 @@ def padding(subject: Translator) -> Seen:
 def crossing(subject: Translator) -> Seen:
     """T8: each source state is replaced in turn; the logits move at each target position."""
     if subject.encode is None or subject.decode is None:
-        return untried("give encode= and decode=: encode(source) gives states [B, S, d], decode(target, states) logits")
+        raise Untried("give encode= and decode=: encode(source) gives states [B, S, d], decode(target, states) logits")
     states = subject.call("encode", subject.encode, subject.question[SOURCE])
     if library_of(states) is None or to_numpy(states).ndim != 3:
-        return untried(f"encode gave a {type(states).__name__}; states [B, S, d] in an array are wanted")
+        raise Untried(f"encode gave a {type(states).__name__}; states [B, S, d] in an array are wanted")
     moved = crossing_influence(subject, subject.decode, to_numpy(states))  # [T, S]
     blind = moved <= subject.nothing
     if not blind.any():
@@ -99,20 +102,20 @@ def source(subject: Translator) -> Seen:
 
 def order(subject: Translator) -> Seen:
     if subject.source_effect <= subject.nothing:
-        return untried("not tried, as the source moves nothing: see T16")
+        raise Untried("not tried, as the source moves nothing: see T16")
     return shared.order_matters(subject, SOURCE, count=subject.lengths[SOURCE], at=np.s_[:])
 
 
 def cache(subject: Translator) -> Seen:
     """T9: decoding token by token gives the logits of the whole."""
     if subject.stepwise is None:
-        return untried("give stepwise=: stepwise(source, target) gives the logits by decoding one token at a time")
+        raise Untried("give stepwise=: stepwise(source, target) gives the logits by decoding one token at a time")
     moved = subject.moved(subject.first_steps, subject.all_at_once)
     proof = f"token by token and all at once: logits differ by {subject.told(moved)}"
     if moved <= subject.rounding:
         return judged(True, proof, moved=moved)
     if subject.moved(subject.ask_stepwise(subject.brief), subject.first_steps) > subject.tolerance:
-        return untried("not tried, as stepwise gives the same question other answers: see T11")
+        raise Untried("not tried, as stepwise gives the same question other answers: see T11")
     other = subject.ask_stepwise(subject.altered(subject.brief, TARGET, np.s_[:, 1:-1]))
     blind = subject.moved(other[:, -1], subject.first_steps[:, -1]) <= subject.nothing
     return judged(False, proof, *(["cache.differs", "cache.blind"] if blind else ["cache.differs"]), moved=moved)
@@ -130,7 +133,7 @@ CONTRACTS: tuple[Contract[Translator], ...] = (
     Contract("T3 padding", "padding of the source does not change the logits", padding),
     Contract("T4 apart", "the rows of a batch do not move each other", shared.apart),
     Contract("T4 documents", "documents packed in a row do not move each other", shared.documents),
-    Contract("T5 finite", "the logits are numbers", shared.finite, gated=False),
+    Contract("T5 finite", "the logits are numbers, and not all the same", shared.finite, gated=False),
     Contract("T8 crossing", "every source state moves the logits at every target position", crossing),
     Contract("T9 cache", "logits token by token equal those all at once", cache),
     Contract("T10 order", "the order of the source counts", order),

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from mlxdecoder.contracts.attention_subject import AttentionSubject, Operands, Unsayable, name_of
-from mlxdecoder.contracts.contract import Contract, Seen, untried
+from mlxdecoder.contracts.attention_subject import AttentionSubject, Operands
+from mlxdecoder.contracts.contract import Untried
 from mlxdecoder.contracts.mask_meaning import Acquaintance
+from mlxdecoder.contracts.options import name_of
+
+HALF_ROUNDING = 1e-2  # relative; bfloat16 keeps eight bits of a number
+HALF_TOLERANCE = 2e-2
 
 
-class Untried(Exception):
-    """A contract cannot be tried; the message says why, or what to give."""
+@dataclass(frozen=True)
+class Masking:
+    """A mask [B, H, T, S] by name, None for none, and how the subject is asked with it.
+
+    `counted` [B, H, T] are the queries to be judged: those that it leaves something to see.
+    """
+
+    name: str
+    subject: AttentionSubject
+    allowed: np.ndarray | None
+    counted: np.ndarray
+
+    def __call__(self, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return self.subject(q, k, v, self.allowed)
 
 
 @dataclass(frozen=True)
@@ -51,6 +67,12 @@ class Probe:
         return self.subject.draw(self.random, **sizes)
 
     @cached_property
+    def square(self) -> Probe:
+        """The same with as many queries as keys, which is what self-attention has."""
+        sizes = replace(self.subject.sizes, T=self.subject.sizes.S)
+        return replace(self, known=replace(self.known, subject=replace(self.subject, sizes=sizes)))
+
+    @cached_property
     def shaken(self) -> tuple[float, float]:
         """How far two answers to the same question are apart, and the size of the answers."""
         if self.subject.without is None and self.subject.reading is None:
@@ -72,8 +94,32 @@ class Probe:
         if self.subject.reading is None:
             raise Untried(self.known.why_no_mask)
 
-    def masks(self) -> Iterator[tuple[str, np.ndarray]]:
-        """Masks [B, H, T, S] that the subject can be given; every query sees something and misses something."""
+    @cached_property
+    def own(self) -> np.ndarray:
+        """Which keys each query sees by itself [B, H, T, S]: a function may be causal, or have a window.
+
+        Where it sees none, or NaN comes of it, there is no telling: that counts as all.
+        """
+        q, k, _ = self.draw()
+        own = self.subject.weights(q, k) != 0
+        return own | ~own.any(axis=-1, keepdims=True)
+
+    def sees(self, allowed: np.ndarray) -> np.ndarray:
+        """The queries [B, H, T] that see something, of what a mask allows and of what they see by themselves."""
+        return np.asarray((allowed & self.own).any(axis=-1))
+
+    @cached_property
+    def maskings(self) -> tuple[Masking, ...]:
+        """Nothing hidden, by a mask where there are masks; no mask at all, where that is promised; and `masks`."""
+        everything = np.ones(self.own.shape[:3], bool)
+        nothing = "no mask" if self.subject.reading is None else "a mask that hides nothing"
+        found = [Masking(nothing, self.subject, None, everything)]
+        if self.subject.promises_none:
+            found.append(Masking("None as the mask", self.subject.unmasked, None, everything))
+        return (*found, *self.masks())
+
+    def masks(self) -> Iterator[Masking]:
+        """Masks that the subject can be given; each hides something from some queries, and not everything."""
         n = self.subject.sizes
         queries, keys, rows = np.arange(n.T)[:, None], np.arange(n.S), np.arange(n.B)[:, None, None, None]
         drawn = {
@@ -84,20 +130,15 @@ class Probe:
         }
         for name, mask in drawn.items():
             allowed = np.broadcast_to(mask, (n.B, n.H, n.T, n.S))
-            if self.subject.carries(allowed):
-                yield name, allowed
+            if self.subject.carries(allowed) and (counted := self.sees(allowed)).any():
+                yield Masking(name, self.subject, allowed, counted)
 
 
-def contract(name: str, rule: str, look: Callable[[Probe], Seen], *, gated: bool = True) -> Contract[Probe]:
-    """A contract whose trial may find, on its way, that it cannot go on."""
-
-    def trial(probe: Probe) -> Seen:
-        try:
-            return look(probe)
-        except (Untried, Unsayable) as reason:
-            return untried(str(reason))
-
-    return Contract(name, rule, trial, gated)
+def coarse(relative: float) -> str:
+    """What to add to a proof when so little, relative to the outputs, may be the rounding of a half type."""
+    if not relative < HALF_ROUNDING:
+        return ""
+    return f" Rounding in float16 or bfloat16 is as large: if it computes in these, give tolerance={HALF_TOLERANCE}."
 
 
 def causal(T: int, S: int) -> np.ndarray:

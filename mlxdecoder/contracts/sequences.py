@@ -76,7 +76,13 @@ class Sequences(Asker):
         first = self.first_answers[0]
         if np.isnan(first).any():
             return NAN
-        return SAME if np.ptp(first[np.isfinite(first)]) == 0 else None
+        return SAME if self.constant else None
+
+    @property
+    def constant(self) -> bool:
+        """Whether the logits, as far as they are numbers, are all one and the same."""
+        first = self.first_answers[0]
+        return len(np.unique(first[np.isfinite(first)])) < 2
 
     @cached_property
     def influence(self) -> Influence:

@@ -10,6 +10,7 @@ import numpy as np
 
 from mlxdecoder.contracts.asking import Question
 from mlxdecoder.contracts.influence import distance
+from mlxdecoder.contracts.options import check_size
 from mlxdecoder.contracts.sequences import Sequences
 
 SOURCE, TARGET = 0, 1
@@ -30,7 +31,9 @@ class Translator(Sequences):
         **options: Any,
     ) -> None:
         self.encode, self.decode, self.stepwise = encode, decode, stepwise
-        super().__init__(f, ["source", "target"], vocabularies=[source_vocabulary or vocabulary, vocabulary], **options)
+        target = check_size("vocabulary", vocabulary)
+        source = target if source_vocabulary is None else check_size("source_vocabulary", source_vocabulary)
+        super().__init__(f, ["source", "target"], vocabularies=[source, target], **options)
 
     def ask_stepwise(self, question: Question) -> np.ndarray:
         """The logits [B, T, V] that decoding one token at a time gives."""

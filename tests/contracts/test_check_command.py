@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -37,6 +38,12 @@ def make():
 
 def fails():
     raise RuntimeError("no weights")
+
+def leaves():
+    raise SystemExit(0)
+
+print("hello from the module")
+NUMBER = 5
 """
 
 
@@ -50,10 +57,21 @@ def _code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         sys.modules.pop(name, None)
 
 
-def test_what_is_right_ends_with_0_but_for_the_mean_in_empty_rows(run: Run) -> None:
+def test_what_is_right_ends_with_0_and_the_mean_in_empty_rows_is_told(run: Run) -> None:
     status, out, _ = run("check", "mine_to_check.py:right", "--kind", "attention", "--json")
     failed = [one["contract"] for one in json.loads(out)["reports"][0]["findings"] if one["holds"] is False]
-    assert (status, failed) == (1, ["T5 empty rows"])
+    assert (status, failed) == (0, ["T5 empty rows"])
+    assert "depends  T5 empty rows" in run("check", "mine_to_check.py:right", "--kind", "attention")[1]
+
+
+def test_a_class_is_to_be_called(run: Run) -> None:
+    assert "--call" in run("check", "mine_to_check:Tools", "--kind", "attention")[2]
+
+
+def test_the_status_is_that_of_the_code_even_when_nobody_reads_on(tmp_path: Path) -> None:
+    check = f"{sys.executable} -m mlxdecoder check mine_to_check.py:zeroed --kind attention"
+    command = f"set -o pipefail; {check} | head -n 1"
+    assert subprocess.run(["bash", "-c", command], capture_output=True, cwd=tmp_path).returncode == 1
 
 
 @pytest.mark.parametrize(
@@ -78,7 +96,7 @@ def test_batches_are_named_by_their_marks(run: Run) -> None:
     ("arguments", "said"),
     [
         (["mine_to_check", "--kind", "attention"], "MODULE:NAME"),
-        (["mine_to_check:wrong", "--kind", "attention"], "there are Tools, batches"),
+        (["mine_to_check:wrong", "--kind", "attention"], "there are NUMBER, Tools"),
         (["nowhere.py:f", "--kind", "attention"], "no such file"),
         (["nowhere_at_all:f", "--kind", "attention"], "nowhere_at_all"),
         (["broken_to_check:f", "--kind", "attention"], "nothing_of_the_kind"),
@@ -88,6 +106,8 @@ def test_batches_are_named_by_their_marks(run: Run) -> None:
         (["mine_to_check:fails", "--kind", "decoder"], "fails"),
         (["mine_to_check:CODE", "--kind", "attention"], "no 'CODE'"),
         (["mine_to_check:np", "--kind", "attention"], "module"),
+        (["mine_to_check:leaves", "--kind", "attention", "--call"], "ended the program"),
+        (["mine_to_check:NUMBER.x", "--kind", "attention"], "no 'x'"),
     ],
 )
 def test_what_cannot_be_tried_ends_with_2_and_a_line(run: Run, arguments: list[str], said: str) -> None:

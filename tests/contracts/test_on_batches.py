@@ -139,6 +139,39 @@ def test_the_proof_names_place_label_and_next_token() -> None:
     assert "row 0, position 1: input 3, label 3; the next token is 4" in finding.proof
 
 
+def without_last_sentence(sentences: Sentences) -> tuple[np.ndarray, ...]:
+    return sliced(sentences[:-1])
+
+
+def without_last_token(sentences: Sentences) -> tuple[np.ndarray, ...]:
+    return sliced([sentence[:-1] for sentence in sentences])
+
+
+def without_first_token(sentences: Sentences) -> tuple[np.ndarray, ...]:
+    return sliced([sentence[1:] for sentence in sentences])
+
+
+@pytest.mark.parametrize(
+    ("f", "missing"),
+    [(without_last_sentence, 3), (without_last_token, 4), (without_first_token, 4)],
+)
+def test_tokens_that_are_left_out_are_missed(f: Callable[..., Any], missing: int) -> None:
+    report = batches_findings(f, **MARKS)
+    assert report.signs - {"labels.other"} == {"labels.uncounted"}  # what comes instead of a token is wrong, too
+    assert f"{missing} of 17 tokens are nowhere a label that counts" in report.failed[-1].proof
+
+
+def test_tokens_that_are_left_out_are_missed_without_weights() -> None:
+    report = batches_findings(lambda sentences: (*without_last_sentence(sentences)[:2], None), **MARKS)
+    assert report.signs == {"labels.uncounted"}
+
+
+def test_only_the_sentences_that_were_found_are_said_to_be_right() -> None:
+    proofs = {finding.contract: finding.proof for finding in batches_findings(without_last_sentence, **MARKS).findings}
+    assert proofs["T6 begin"].startswith("3 of 4 sentences")
+    assert proofs["T6 end"].startswith("3 of 4 sentences")
+
+
 def test_without_weights_it_must_be_said_what_is_ignored() -> None:
     def bare(sentences: Sentences) -> tuple[np.ndarray, np.ndarray, None]:
         return *sliced(sentences)[:2], None

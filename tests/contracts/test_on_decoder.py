@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mlxdecoder.contracts import check_model
 from mlxdecoder.contracts.decoder_subject import Decoder
 from mlxdecoder.contracts.finding import Finding, Report
 from mlxdecoder.contracts.on_decoder import decoder_findings
@@ -245,6 +246,63 @@ def test_equal_logits_prove_nothing() -> None:
     report = decoder_findings(lambda tokens: np.zeros((*tokens.shape, 9)), arrays="numpy")
     assert of(report, "T1 causal").holds is None
     assert "weights that are not zero" in of(report, "T1 causal").proof
+
+
+@pytest.mark.parametrize("value", [0.0, 3.0, -np.inf])
+def test_logits_that_are_all_the_same_hold_no_contract(value: float) -> None:
+    report = decoder_findings(lambda tokens: np.full((*tokens.shape, 9), value), arrays="numpy")
+    (failed,) = report.failed
+    assert failed.contract == "T5 finite"
+    assert f"all are {value:.3g}" in failed.proof
+
+
+def test_logits_that_are_the_same_at_all_positions_see_nothing() -> None:
+    report = decoder_findings(lambda tokens: np.zeros((*tokens.shape, 9)) + np.arange(9), arrays="numpy")
+    assert "past.blind" in report.signs
+
+
+def test_that_order_proves_little_with_more_layers_is_said() -> None:
+    finding = of(decoder_findings(Plain(triangle)), "T10 order")
+    assert finding.holds
+    assert "two layers or more" in finding.proof
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tolerance": 0}, "tolerance = 0"),
+        ({"seed": -1}, "seed = -1"),
+        ({"vocabulary": 0}, "vocabulary = 0"),
+        ({"vocabulary": 1}, "vocabulary = 1"),
+        ({"only": "T1 causal"}, "only = 'T1 causal'"),
+        ({"only": ["T1"]}, "only = .*contracts on decoder"),
+    ],
+)
+def test_options_that_are_none_are_refused_by_name(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        decoder_findings(Plain(triangle), **options)
+
+
+def test_attributes_that_can_be_no_ids_are_no_options() -> None:
+    class Module(Plain):
+        pad, separator, vocabulary = True, -1, 0
+
+    report = decoder_findings(Module(triangle))
+    assert not report.failed
+    assert of(report, "T3 padding").holds is None
+    assert of(report, "T4 documents").holds is None
+
+
+def test_what_a_model_is_configured_not_to_do_is_not_asked() -> None:
+    alone = {finding.contract: finding for report in check_model(small(window=1)) for finding in report.findings}
+    assert alone["T1 reach"].holds is None
+    assert "window = 1" in alone["T1 reach"].proof
+    for architecture in ("language_model", "translator"):
+        reports = check_model(small(architecture, positions="none"))
+        unordered = {finding.contract: finding for report in reports for finding in report.findings}
+        assert unordered["T10 order"].holds is None
+        assert "positions = 'none'" in unordered["T10 order"].proof
+        assert all(report.holds for report in reports)
 
 
 def test_short_models_are_asked_short_questions() -> None:

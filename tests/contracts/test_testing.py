@@ -114,6 +114,16 @@ def test_all_proofs_are_told_when_all_contracts_are_tried() -> None:
     assert "T1 reach does not hold" in str(raised.value)
 
 
+def test_where_nothing_can_be_tried_nothing_holds() -> None:
+    with pytest.raises(AssertionError, match="T3 padding cannot be tried on Plain[^$]*give pad="):
+        testing.assert_holds(Plain(triangle), kind="decoder", only=["T3 padding", "T9 cache"])
+
+
+def test_logits_that_are_all_zero_do_not_pass() -> None:
+    with pytest.raises(AssertionError, match="all are 0"):
+        testing.assert_holds(lambda tokens: np.zeros((*tokens.shape, 9)), kind="decoder", arrays="numpy")
+
+
 def test_a_kind_that_has_no_such_contract_is_refused() -> None:
     with pytest.raises(UserError, match="kind = 'attention': T9 cache is a contract of decoder, translator"):
         testing.assert_cache_agrees(Plain(triangle), kind="attention")
