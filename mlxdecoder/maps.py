@@ -23,7 +23,7 @@ KINDS = {
 TOLERANCE = 1e-3
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AttentionMap:
     """The raw weights of one kind of attention, with the mask that was intended and the tokens beside it.
 
@@ -56,6 +56,9 @@ class AttentionMap:
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        return f"AttentionMap({self.kind}, weights {list(self.weights.shape)})"
 
     def row_sums(self) -> np.ndarray:
         """The sum of each row, [L, H, T]: 1 where softmax did its work, 0 where everything is masked."""

@@ -28,7 +28,7 @@ def attention_maps(checkpoint: Checkpoint, text: str, target: str | None = None)
     if not source:
         raise UserError("text: no words found in it; a sentence is wanted.")
     if target is None:
-        trace, generation = Trace(), None
+        trace = Trace()
         generation = generate(model, [source], watch=trace)[0]
         read = [model.config.begin_id, *generation.tokens][: len(generation.path)]
         target = tokenizer.decode(generation.tokens)

@@ -38,7 +38,7 @@ def add_json(parser: argparse.ArgumentParser, what: str = "print JSON for progra
 
 def print_json(value: object) -> None:
     """One line of JSON, at once, so that a reader at the other end of a pipe can follow."""
-    print(json.dumps(value, ensure_ascii=False), flush=True)
+    print(json.dumps(value, ensure_ascii=False, allow_nan=False), flush=True)
 
 
 def warn_of_unknown(characters: list[str]) -> None:

@@ -37,7 +37,7 @@ def show_list(options: argparse.Namespace) -> None:
         "Share of sentences translated exactly, without -> with the mistake: trained with it from the first step, and"
     )
     print("switched on after a right training. How that was measured: mlxdecoder mistakes show ID\n")
-    header = ["mistake", "no.", "stage", "trained with it", "switched on"]
+    header = ["mistake", "no.", "stage", "trained with it", "switched on", "switched on, padded"]
     rows = [[_name(mistake), str(mistake.number), mistake.stage, *_shares(mistake)] for mistake in CATALOGUE]
     print(table(header, rows))
 
@@ -56,4 +56,4 @@ def _name(mistake: Mistake) -> str:
 
 def _shares(mistake: Mistake) -> list[str]:
     figures = figures_of(mistake)
-    return [figures.trained, figures.switched]
+    return [figures.trained, figures.switched, figures.padded]

@@ -21,13 +21,23 @@ from mlxdecoder.errors import UserError
 from mlxdecoder.maps import KINDS
 from mlxdecoder.mistakes import Mistake, find
 from mlxdecoder.mistakes.describe import SHOWN
-from mlxdecoder.mistakes.effects import Effects, View, change_of, compare, head_numbers
+from mlxdecoder.mistakes.effects import (
+    READ,
+    WRITTEN,
+    Effects,
+    HeadNumbers,
+    View,
+    change_of,
+    compare,
+    head_numbers,
+)
 from mlxdecoder.mistakes.experiments import BESIDE
 from mlxdecoder.models import Translator
 from mlxdecoder.training.checkpoint import Checkpoint
 from mlxdecoder.translate import as_translator, load
 
 SMALLEST_CHANGE = 0.0005  # of a weight, to be told
+MOST = 6
 ENDINGS = (".png", ".svg", ".pdf", ".html")
 
 
@@ -47,8 +57,9 @@ def add_parser(actions: Subparsers) -> None:
     )
     parser.add_argument("--out", type=Path, metavar="FILE", help=f"draw to a file that ends in {', '.join(ENDINGS)}")
     parser.add_argument("--kind", choices=tuple(KINDS), help="which attention to draw (default: the most changed head)")
-    parser.add_argument("--layer", type=int, default=0, help="which layer to draw, with --kind (default: 0)")
-    parser.add_argument("--head", type=int, default=0, help="which head to draw, with --kind (default: 0)")
+    parser.add_argument("--layer", type=int, help="which layer to draw, with --kind (default: 0)")
+    parser.add_argument("--head", type=int, help="which head to draw, with --kind (default: 0)")
+    parser.add_argument("--all-heads", action="store_true", help=f"tell all heads, not the {MOST} most changed")
     add_json(parser)
 
 
@@ -58,6 +69,7 @@ def run(options: argparse.Namespace) -> None:
         raise UserError("ID: none found; `mlxdecoder mistakes list` shows all.")
     if options.out and (options.out.suffix.lower() not in ENDINGS or options.out.is_dir()):
         raise UserError(f"--out {options.out}: a file that ends in {', '.join(ENDINGS)} is wanted.")
+    _check_choice(options)
     checkpoint = load(options.model)
     beside = options.beside or (None if options.model else BESIDE)
     warn_of_unknown(checkpoint.tokenizer.unknown_characters(f"{options.text} {beside or ''}"))
@@ -65,11 +77,20 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         print_json({"source": options.text, **_said(checkpoint, found), **found.to_dict()})
     else:
-        _print(checkpoint, mistakes, found, options.text)
+        _print(checkpoint, mistakes, found, options.text, options.all_heads)
     if options.out:
-        _draw(options, mistakes, found)
+        _draw(options, checkpoint, mistakes, found)
         if not options.json:
             print(f"\n{options.out}")
+
+
+def _check_choice(options: argparse.Namespace) -> None:
+    chosen = [name for name in ("kind", "layer", "head") if getattr(options, name) is not None]
+    picture = options.out and options.out.suffix.lower() != ".html"
+    if chosen and not picture:
+        raise UserError(f"--{chosen[0]}: chooses what a picture shows; give --out with {', '.join(ENDINGS[:3])}.")
+    if chosen and options.kind is None:
+        raise UserError(f"--{chosen[0]}: needs --kind too: {', '.join(KINDS)}.")
 
 
 def _said(checkpoint: Checkpoint, found: Effects) -> dict[str, str]:
@@ -77,19 +98,19 @@ def _said(checkpoint: Checkpoint, found: Effects) -> dict[str, str]:
     return {"correct_text": decode(found.correct), "mistaken_text": decode(found.mistaken)}
 
 
-def _print(checkpoint: Checkpoint, mistakes: Sequence[Mistake], found: Effects, text: str) -> None:
+def _print(checkpoint: Checkpoint, mistakes: Sequence[Mistake], found: Effects, text: str, all_heads: bool) -> None:
     for mistake in mistakes:
-        print(f"{mistake.number}  {mistake.title}")
+        print(f"{mistake.number}  {mistake.title}{' (not a mistake)' if mistake.harmless else ''}")
         print(f"   right  {mistake.right}\n   wrong  {mistake.wrong}")
     for note in _notes(as_translator(checkpoint), mistakes):
         print(note)
     said = _said(checkpoint, found)
     print(f"\n{text}\n  correct   {said['correct_text']}\n  mistaken  {said['mistaken_text'] or '(nothing)'}")
     print(f"  {_where(checkpoint, found)}")
-    print("\nRead at once, as in training:")
-    _print_view(checkpoint, found.read)
-    print("\nToken by token with caches, as in generation:")
-    _print_view(checkpoint, found.written)
+    most = None if all_heads else MOST
+    tables = [_view_text(view, most) for view in (found.read, found.written)]
+    print(f"\n{READ.capitalize()}:\n{tables[0]}")
+    print(f"\n{WRITTEN.capitalize()}:\n{'The same.' if tables[1] == tables[0] else tables[1]}")
 
 
 def _notes(model: Translator, mistakes: Sequence[Mistake]) -> list[str]:
@@ -117,34 +138,40 @@ def _where(checkpoint: Checkpoint, found: Effects) -> str:
     return f"first difference at token {step + 1}: {right!r} became {wrong!r}"
 
 
-def _print_view(checkpoint: Checkpoint, view: View) -> None:
-    """The heads that changed, and how far the predictions are apart."""
-    header = ["attention", "layer.head", "row sums", "outside the mask", "entropy", "not finite", "largest change"]
-    pairs = list(zip(head_numbers(view.correct), head_numbers(view.mistaken), strict=True))
+def _view_text(view: View, most: int | None) -> str:
+    """The heads that changed, most changed first, and how far the predictions are apart."""
     changes = {kind: change_of(view.correct[kind], view.mistaken[kind]) for kind in view.correct}
-    rows = []
-    for right, wrong in pairs:
-        change = float(changes[right.kind][right.layer, right.head])
-        if change >= SMALLEST_CHANGE:
-            entropy = f"{right.entropy:.2f} -> {wrong.entropy:.2f}"
-            sums = f"{wrong.least_sum:.2f} to {wrong.largest_sum:.2f}"
-            place, outside, broken = f"{right.layer}.{right.head}", f"{wrong.outside:.1%}", str(wrong.not_finite)
-            rows.append([KINDS[right.kind], place, sums, outside, entropy, broken, f"{change:.3f}"])
-    if rows:
-        print(table(header, rows))
-    print(f"{len(pairs) - len(rows)} of {len(pairs)} heads did not change.")
+    pairs = list(zip(head_numbers(view.correct), head_numbers(view.mistaken), strict=True))
+    found = [(float(changes[right.kind][right.layer, right.head]), right, wrong) for right, wrong in pairs]
+    changed = sorted((one for one in found if one[0] >= SMALLEST_CHANGE), key=lambda one: -one[0])
+    told = [f"{len(changed)} of {len(pairs)} heads changed."]
+    if changed:
+        header = ["attention", "layer.head", "row sums", "outside the mask", "entropy", "not finite", "largest change"]
+        told.insert(0, table(header, [_row(*one) for one in changed[:most]]))
+    if len(changed) > len(changed[:most]):
+        told[-1] += f" These are the {most} most changed; --all-heads tells all."
     steps = " ".join("NaN" if np.isnan(value) else f"{value:.2f}" for value in view.divergence)
-    print(f"Divergence of the next-token distribution after each token, in nats: {steps}")
+    return "\n".join([*told, f"Divergence of the next-token distribution after each token, in nats: {steps}"])
 
 
-def _draw(options: argparse.Namespace, mistakes: Sequence[Mistake], found: Effects) -> None:
+def _row(change: float, right: HeadNumbers, wrong: HeadNumbers) -> list[str]:
+    sums = f"{wrong.least_sum:.2f} to {wrong.largest_sum:.2f}"
+    entropy = f"{right.entropy:.2f} -> {wrong.entropy:.2f}"
+    place, outside, broken = f"{right.layer}.{right.head}", f"{wrong.outside:.1%}", str(wrong.not_finite)
+    return [KINDS[right.kind], place, sums, outside, entropy, broken, f"{change:.3f}"]
+
+
+def _draw(options: argparse.Namespace, checkpoint: Checkpoint, mistakes: Sequence[Mistake], found: Effects) -> None:
     title = f"{' + '.join(mistake.title for mistake in mistakes)} · {options.text}"
     view = found.told
     if options.out.suffix.lower() == ".html":
-        view.page(title).save(options.out)
+        said = _said(checkpoint, found)
+        note = f"Correct: {said['correct_text']} Mistaken: {said['mistaken_text'] or '(nothing)'} Shown: {found.how}."
+        view.page(title, note).save(options.out)
         return
     from mlxdecoder.figures import comparison_figure, save_figure
 
-    kind, layer, head = (options.kind, options.layer, options.head) if options.kind else view.most_changed()
+    chosen = (options.kind, options.layer or 0, options.head or 0)
+    kind, layer, head = chosen if options.kind else view.most_changed()
     figure = comparison_figure(view.correct[kind], view.mistaken[kind], layer=layer, head=head, title=title)
     save_figure(figure, options.out)

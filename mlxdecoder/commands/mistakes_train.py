@@ -41,13 +41,11 @@ def add_parser(actions: Subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     _check(options)
-    bar = _Bar()
+    bar, preset = _Bar(), experiment_preset(options.steps, options.seed)
     if options.all:
-        preset = experiment_preset(options.steps, options.seed)
         run_experiments(options.out, preset, CATALOGUE, bar.stepped, lambda mistake, row: _tell(bar, mistake, row))
         bar.close()
         return
-    preset = experiment_preset(options.steps, options.seed)
     twins = TwinTraining(preset, toy_text(preset), bar.stepped).run(options.ids)
     bar.close()
     if options.json:
@@ -79,7 +77,6 @@ class _Bar:
 
     def __init__(self) -> None:
         self._bar: Any = None
-        self._name = ""
 
     def stepped(self, name: str, report: StepReport) -> None:
         if self._bar is None or report.step == 1:
@@ -97,12 +94,16 @@ class _Bar:
 def _tell(bar: _Bar, mistake: Mistake, row: dict[str, Any]) -> None:
     bar.close()
     sides = [row["correct"], row["mistaken"], row["switched_on_after_training"]]
-    shares = ", ".join(f"{side['exact_match']:.0%}" for side in sides)
+    shares = ", ".join("none" if side["exact_match"] is None else f"{side['exact_match']:.0%}" for side in sides)
     print(f"{mistake.id}: exact match of correct, mistaken, switched on afterwards: {shares}", flush=True)
 
 
 def _print(twins: Twins) -> None:
-    steps = (*EARLY, max(len(twins.correct.losses), 1))
+    for mistake in map(find, twins.mistakes):
+        changed = {**mistake.setting.get("model", {}), **mistake.setting.get("training", {})}
+        setting = "".join(f"; both twins have {name} = {value}" for name, value in changed.items())
+        print(f"{mistake.number}  {mistake.title}{setting}")
+    steps = [*(step for step in EARLY if step < twins.steps), twins.steps]
     header = ["twin", *(f"loss @{step}" for step in steps), "told the prefix", "exact match", "padded"]
     rows = [_row("correct", twins.correct, steps), _row("mistaken from step 1", twins.mistaken, steps)]
     rows.append(
@@ -125,7 +126,7 @@ def _row(name: str, twin: Twin, steps: Sequence[int]) -> list[str]:
 
 def _save(twins: Twins, out: Path) -> None:
     if out.suffix.lower() == ".json":
-        write_text(out, json.dumps(twins.to_dict(), ensure_ascii=False, indent=1) + "\n")
+        write_text(out, json.dumps(twins.to_dict(), ensure_ascii=False, allow_nan=False, indent=1) + "\n")
         return
     from mlxdecoder.figures import Course, save_figure, twins_figure
 

@@ -66,9 +66,11 @@ class AttentionView:
         write_text(path, self.html())
 
     def _repr_html_(self) -> str:
-        # A page of its own: neither styles nor names can collide with the notebook's or another view's.
+        # In a notebook the map is wanted at once, so that the explanation is folded. The page is one of its own:
+        # neither styles nor names can collide with the notebook's or another view's.
+        page = self.html().replace('<details class="guide" open>', '<details class="guide">')
         return (
-            f'<iframe srcdoc="{html.escape(self.html())}" title="{_escape(self.title or "Attention")}" '
+            f'<iframe srcdoc="{html.escape(page)}" title="{_escape(self.title or "Attention")}" '
             f'sandbox="allow-scripts" style="width: 100%; height: {self._height()}px; border: 0; resize: vertical">'
             "</iframe>"
         )

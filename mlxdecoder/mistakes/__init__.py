@@ -39,14 +39,15 @@ def find(name: str | int) -> Mistake:
 
 
 def switch_on(names: Iterable[str | int], recipe: Recipe = RIGHT) -> Recipe:
-    """The recipe with these mistakes in it, by id or number; where two change the same choice, both changes count.
+    """The recipe with these mistakes in it, by id or number, whatever their order.
 
-    Assign it to `model.recipe`, or give it to a model before training.
+    Changes add up where they can; where two put something else in the place of the same choice, the later one in the
+    catalogue wins. Assign the recipe to `model.recipe`, or give it to a model before training.
     """
     if isinstance(names, str | int):
         raise UserError(f"names: {names!r} found, a list of ids or numbers wanted.")
     chosen = {find(name).id for name in names}
-    for mistake in CATALOGUE:
+    for mistake in (*HARMLESS, *MISTAKES):  # what does no harm undoes no mistake
         if mistake.id in chosen:
             recipe = replace(
                 recipe, **{name: change(getattr(recipe, name)) for name, change in mistake.changes.items()}

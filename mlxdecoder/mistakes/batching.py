@@ -15,8 +15,12 @@ def unshifted(framed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return framed[:, :-1], framed[:, :-1]
 
 
-def shifted_twice(framed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return framed[:, :-2], framed[:, 2:]
+def shifted_again(shift_targets: Any) -> Any:
+    def shift(framed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        inputs, labels = shift_targets(framed)
+        return inputs[:, :-1], labels[:, 1:]
+
+    return shift
 
 
 def without_end(frame_target: Any) -> Any:
@@ -94,7 +98,7 @@ BATCHING = (
         "Packed documents see each other",
         "documents",
         {name: dropping(Documents) for name in ("encoder_mask", "decoder_mask", "cross_mask")},
-        right="allowed = causal & (document[:, :, None] == document[:, None, :])",
+        right="allowed = causal & (document[:, None, :, None] == document[:, None, None, :])",
         wrong="allowed = causal",
         heatmap="Weight on the other documents of the row.",
         curves="The loss stays far above where it should end: there is three times as much to look through.",
@@ -125,13 +129,13 @@ BATCHING = (
         "labels-shifted-twice",
         "Labels shifted twice",
         "labels",
-        {"shift_targets": instead(shifted_twice)},
+        {"shift_targets": shifted_again},
         right="loss = cross_entropy(logits[:, :-1], tokens[:, 1:])  # once, here or in the data",
         wrong="loss = cross_entropy(logits[:, :-1], labels[:, 1:])  # labels were tokens[:, 1:] already",
         heatmap="Normal.",
         curves="Learns more slowly, and ends well. Told the prefix, it is right, by its own count.",
-        generation="The first word is missing, and every second one after it: each token is followed by the one after "
-        "the next.",
+        generation="The first word is missing, and others after it: each token is followed by the one after the next. "
+        "It seldom stops where it should.",
         contracts=("T6 targets",),
         signs=(signs("labels.twice"),),
         sources=("https://github.com/huggingface/transformers/issues/47394",),

@@ -6,6 +6,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import Any
 
+from mlxdecoder.errors import UserError
 from mlxdecoder.maps import KINDS, TOLERANCE
 from mlxdecoder.mistakes.entry import Mistake
 from mlxdecoder.mistakes.experiments import measured
@@ -21,21 +22,40 @@ SHOWN = {
 }
 
 
+LEGEND = (
+    "  (told the prefix: next tokens that are right when all before them are given; exact match: sentences that are",
+    "  translated exactly, each alone; padded: the same, filled up to 16 tokens; the loss is in nats a token)",
+)
+
+
 @dataclass(frozen=True)
 class Figures:
-    """Exact match as "correct -> mistaken", for twins and for the mistake switched on after training; "" where none."""
+    """Exact match as "correct -> mistaken": for twins, for the mistake switched on after training, and for that on
+    sentences that are padded; "" where there is none."""
 
     trained: str
     switched: str
+    padded: str
 
 
 def figures_of(mistake: Mistake) -> Figures:
     """The measured exact match of an entry."""
-    entry = measured()["entries"][mistake.id]
-    right = _exact(entry["correct"], mistake)
-    trained = "" if mistake.generates_only else f"{right} -> {_exact(entry['mistaken'], mistake)}"
-    switched = "" if mistake.trains_only else f"{right} -> {_exact(entry['switched_on_after_training'], mistake)}"
-    return Figures(trained, switched)
+    entry = entry_of(mistake)
+    right, wrong, switched = (entry[side] for side in ("correct", "mistaken", "switched_on_after_training"))
+    trained = "" if mistake.generates_only else f"{_exact(right)} -> {_exact(wrong)}"
+    alone = "" if mistake.trains_only else f"{_exact(right)} -> {_exact(switched)}"
+    name = "exact_match_padded"
+    padded = "" if mistake.trains_only else f"{_share(right[name])} -> {_share(switched[name])}"
+    return Figures(trained, alone, padded)
+
+
+def entry_of(mistake: Mistake) -> dict[str, Any]:
+    """What was measured of an entry; raises `UserError` where the record does not have it."""
+    record = measured()
+    if mistake.id not in record["entries"]:
+        raise UserError(f"{mistake.id}: not in the record of the experiments; run `{record['command']}`.")
+    entry: dict[str, Any] = record["entries"][mistake.id]
+    return entry
 
 
 def entry_to_dict(mistake: Mistake) -> dict[str, Any]:
@@ -48,7 +68,7 @@ def entry_to_dict(mistake: Mistake) -> dict[str, Any]:
         "contracts": list(mistake.contracts),
         "needs": list(mistake.needs),
         "sources": list(mistake.sources),
-        "measured": record["entries"][mistake.id],
+        "measured": entry_of(mistake),
         "measured_by": {name: record[name] for name in ("command", "preset", "steps", "seed")},
         "setting": dict(mistake.setting),
     }
@@ -80,7 +100,7 @@ def _paragraph(name: str, text: str) -> str:
 
 def _measurements(mistake: Mistake) -> list[str]:
     record = measured()
-    entry = record["entries"][mistake.id]
+    entry = entry_of(mistake)
     changed = {**mistake.setting.get("model", {}), **mistake.setting.get("training", {})}
     setting = "".join(f", {name} {value}" for name, value in changed.items())
     how = f"{record['command']}: toy preset, {record['steps']} steps, seed {record['seed']}{setting}"
@@ -92,12 +112,15 @@ def _measurements(mistake: Mistake) -> list[str]:
         lines.append(_row("mistaken from step 1", entry["mistaken"]))
     if not mistake.trains_only:
         lines.append(_row("switched on afterwards", entry["switched_on_after_training"]))
-    lines += ["", *_heatmap_lines(entry["heatmap"], written=mistake.generates_only)]
-    example = entry["example"]
-    lines.append(f"  {example['source']} -> {example['correct']}")
-    lines.append(
-        f"  {'mistaken':<{len(example['source'])}} -> {textwrap.shorten(example['mistaken'] or '(nothing)', 80)}"
+    which = (
+        "with the mistake switched on, written token by token" if mistake.generates_only else "trained with the mistake"
     )
+    lines += [*LEGEND, "", f"  The heads {which}, for the sentence below (means over heads and rows):"]
+    lines += _heatmap_lines(entry["heatmap"], written=mistake.generates_only)
+    example = entry["example"]
+    mistaken = "(nothing was learnt)" if entry["mistaken"]["broke"] else example["mistaken"] or "(nothing)"
+    lines.append(f"  {example['source']} -> {example['correct']}")
+    lines.append(f"  {'mistaken':<{len(example['source'])}} -> {textwrap.shorten(mistaken, 80)}")
     return lines
 
 
@@ -128,7 +151,7 @@ def _heatmap_lines(heatmap: dict[str, Any], written: bool) -> list[str]:
     return [*lines, ""]
 
 
-def _exact(side: dict[str, Any], mistake: Mistake) -> str:
+def _exact(side: dict[str, Any]) -> str:
     if side.get("broke"):
         return "NaN"
     return _share(side["exact_match"])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import mlx.core as mx
 import numpy as np
 
 from mlxdecoder.errors import UserError
@@ -22,7 +23,9 @@ from mlxdecoder.trace import Trace
 from mlxdecoder.training.checkpoint import Checkpoint
 from mlxdecoder.translate import as_translator
 
-PAD_LABEL = "·"
+PAD_LABEL = "<pad>"
+READ = "read at once, as in training"
+WRITTEN = "token by token with caches, as in generation"
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class HeadNumbers:
     not_finite: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class View:
     """The right model and the mistaken one on the same tokens: maps by kind, and how far their predictions are apart.
 
@@ -55,12 +58,15 @@ class View:
         """Both side by side, as an interactive page."""
         return self.page()._repr_html_()
 
-    def page(self, title: str = "") -> AttentionView:
+    def __repr__(self) -> str:
+        return f"View({', '.join(self.correct)}; {len(self.divergence)} steps)"
+
+    def page(self, title: str = "", note: str = "") -> AttentionView:
         """Correct, mistaken and their difference: shows itself in a notebook, saves itself for a browser."""
         first = self.most_changed()[0]
         kinds = sorted(self.correct, key=lambda kind: kind != first)
         sides = {"correct": self.correct, "mistaken": self.mistaken}
-        return AttentionView({name: [maps[kind] for kind in kinds] for name, maps in sides.items()}, title)
+        return AttentionView({name: [maps[kind] for kind in kinds] for name, maps in sides.items()}, title, note)
 
     def most_changed(self) -> tuple[str, int, int]:
         """Kind, layer and head that show most: weights that are illegal, or else those that differ most."""
@@ -72,7 +78,7 @@ class View:
         return kind, int(layer), int(head)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Effects:
     """One sentence with and without mistakes.
 
@@ -85,6 +91,23 @@ class Effects:
     written: View
     correct: list[int]
     mistaken: list[int]
+
+    def __repr__(self) -> str:
+        where = (
+            "the same output"
+            if self.first_difference is None
+            else f"other output from token {self.first_difference + 1}"
+        )
+        return f"Effects({' + '.join(self.mistakes)}: {where})"
+
+    def _repr_html_(self) -> str:
+        titles = " + ".join(find(name).title for name in self.mistakes)
+        return self.told.page(titles, self.how)._repr_html_()
+
+    @property
+    def how(self) -> str:
+        """How the tokens of the view that is told were read."""
+        return WRITTEN if self.told is self.written else READ
 
     @cached_property
     def first_difference(self) -> int | None:
@@ -140,9 +163,11 @@ def effects(
     which `beside` serves (default: this sentence, reversed). `target` is what both read (default: what the right model
     writes). Afterwards the model's recipe is what it was.
     """
+    switch_on(names)  # says at once what is wrong with the names
     found = [find(name) for name in names]
     needs = [need for mistake in found for need in mistake.needs]
     before = model.recipe
+    mx.random.seed(0)  # so that what dropout draws is the same each time
     try:
         model.recipe = RIGHT
         scene = set_scene(model, source, needs, beside)

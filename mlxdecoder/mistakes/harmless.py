@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import mlx.core as mx
 
-from mlxdecoder.masks import Causal, Padding
+from mlxdecoder.masks import Causal, Full, Mask, Padding
 from mlxdecoder.mistakes.entry import Mistake, instead
-from mlxdecoder.mistakes.masking import dropping
+from mlxdecoder.mistakes.masking import dropping, putting
 from mlxdecoder.mistakes.seeing import ATTENTION_PAPER
 from mlxdecoder.mistakes.weighing import leave_unmasked, zero_after_softmax
 
@@ -17,6 +17,10 @@ def zero_and_renormalise(scores: mx.array, allowed: mx.array | None) -> mx.array
     return weights / mx.where(total == 0, 1, total)
 
 
+def is_left(padding: Mask) -> bool:
+    return isinstance(padding, Padding) and not any(padding.starts)
+
+
 HARMLESS = (
     Mistake(
         27,
@@ -25,7 +29,7 @@ HARMLESS = (
         "softmax",
         {"apply_mask": instead(leave_unmasked), "normalise": instead(zero_and_renormalise)},
         right="weights = mx.softmax(mx.where(allowed, scores, -mx.inf), axis=-1)",
-        wrong="weights = mx.where(allowed, mx.softmax(scores, axis=-1), 0); weights /= weights.sum(-1, keepdims=True)",
+        wrong="weights = mx.where(allowed, weights, 0); weights /= mx.maximum(weights.sum(-1, keepdims=True), 1e-30)",
         heatmap="The same.",
         curves="The same.",
         generation="The same, except where what is seen is so far below what is hidden that the softmax rounds it to "
@@ -38,11 +42,11 @@ HARMLESS = (
         "no-target-padding-mask",
         "No padding mask for a target that is padded at the right",
         "padding",
-        {"decoder_mask": dropping(Padding)},
+        {"decoder_mask": putting(Padding, lambda part: part if is_left(part) else Full())},
         right="allowed = causal & (target != pad)[:, None, None, :]",
         wrong="allowed = causal",
         heatmap="The same in all rows that count: padding comes after them, and the causal mask hides it already.",
-        curves="The same: the rows of padding have no weight in the loss.",
+        curves="The same: rows of padding do not count in the loss. The batches of this library go without that mask.",
         generation="The same. Padding at the left is another matter, and does need its mask.",
         sources=(ATTENTION_PAPER,),
         harmless=True,

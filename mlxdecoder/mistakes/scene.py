@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import mlx.core as mx
 import numpy as np
 
+from mlxdecoder.errors import UserError
 from mlxdecoder.generate import generating, pad_right, token_limit
 from mlxdecoder.masks import Documents, Padding
 from mlxdecoder.mistakes.entry import Circumstance
@@ -36,9 +37,14 @@ class Scene:
 def set_scene(
     model: Translator, source: Sequence[int], needs: Sequence[Circumstance], beside: Sequence[int] | None = None
 ) -> Scene:
-    """The scene in which all of `needs` are given; `beside` is the other sentence (default: this one, reversed)."""
+    """The scene in which all of `needs` are given; `beside` is the other sentence (default: this one, reversed).
+
+    Raises `UserError` for needs that no scene has together.
+    """
     other = tuple(beside or reversed(source))
     if "packing" in needs:
+        if beyond := {"padding", "company", "earlier sentence"} & set(needs):
+            raise UserError(f"mistakes: one needs packing, another {min(beyond)}; compare them apart.")
         return _packed(model, source, other)
     rows = [list(source), list(other)] if "company" in needs else [list(source)]
     width = max(map(len, rows)) + (PADDING if "padding" in needs else 0)
@@ -53,7 +59,7 @@ def set_scene(
 def _packed(model: Translator, source: Sequence[int], other: Sequence[int]) -> Scene:
     """The other sentence and its translation stand before this one, as documents of the same row."""
     alone = set_scene(model, other, ())
-    before = [model.config.begin_id, *write(model, alone).tokens, model.config.end_id]
+    before = [model.config.begin_id, *write(model, alone).tokens[: model.config.max_length - 2], model.config.end_id]
     of_source = (0,) * len(other) + (1,) * len(source)
     layout = Layout(Documents((of_source,)), Documents(((0,) * len(before) + (1,),)))
     keys = (*other, *source)
@@ -81,13 +87,14 @@ def read(model: Translator, scene: Scene, target: Sequence[int], watch: Watch | 
 def write(model: Translator, scene: Scene, target: Sequence[int] | None = None, watch: Watch | None = None) -> Written:
     """Token by token with caches, up to the end mark: the most probable tokens, or those of `target`."""
     if scene.earlier is not None:
-        write(model, set_scene(model, scene.earlier, ()))
+        rows = np.repeat([scene.earlier], len(scene.source), axis=0)  # what is kept serves as many rows only
+        write(model, Scene(rows, Layout(), np.zeros((len(rows), 0), np.int32), scene.earlier))
     cache = model.make_cache()
     with generating(model):
         memory = model.encode(scene.source, scene.layout, watch)
     begin = np.full((len(scene.source), 1), model.config.begin_id, np.int32)
     tokens = mx.array(np.concatenate([scene.prefix, begin], axis=1))
-    limit = token_limit(model, scene.source[0].tolist(), None) if target is None else len(target)
+    limit = _limit(model, scene) if target is None else len(target)
     said: list[int] = []
     steps: list[np.ndarray] = []
     while True:
@@ -100,6 +107,12 @@ def write(model: Translator, scene: Scene, target: Sequence[int] | None = None, 
         if len(said) == limit or (target is None and tokens[0, 0].item() == model.config.end_id):
             return Written(said, np.stack(steps), stale=cache[0].cross.source is not memory.source)
         said.append(int(tokens[0, 0].item()))
+
+
+def _limit(model: Translator, scene: Scene) -> int:
+    """How many tokens may be written, so that all of them can be read too."""
+    limit = token_limit(model, scene.source[0].tolist(), None)
+    return min(limit, model.config.max_length - 1) if model.config.positions == "learned" else limit
 
 
 def _log_softmax(logits: mx.array) -> np.ndarray:

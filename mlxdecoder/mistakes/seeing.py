@@ -40,8 +40,8 @@ SEEING = (
         wrong="pass  # the scores go into the softmax as they are",
         heatmap="The whole square is filled; most of the weight lies right of the diagonal.",
         curves=(
-            "The loss falls too fast, because the next token is there to be copied. Told the prefix, it is "
-            "perfect; on its own it is lost."
+            "From about step 100 on, the loss falls too fast, because the next token is there to be copied. Told the "
+            "prefix, it is perfect; on its own it is lost."
         ),
         generation=(
             "Ends at once, or goes wrong at the first word: there is no next token to copy any more. Switched "
@@ -50,7 +50,7 @@ SEEING = (
         contracts=("T1 causal",),
         signs=(
             signs("future future.far cache.differs"),
-            signs("support.leak"),
+            signs("support.leak attention.future"),
         ),
         sources=(ATTENTION_PAPER,),
     ),
@@ -71,7 +71,7 @@ SEEING = (
         contracts=("T1 causal", "T1 reach"),
         signs=(
             signs("future future.far future.instead past.blind cache.differs cache.blind"),
-            signs("support.leak"),
+            signs("support.leak attention.future"),
         ),
         sources=(ATTENTION_PAPER,),
     ),
@@ -84,7 +84,7 @@ SEEING = (
         right="allowed = mx.arange(T)[None] <= mx.arange(T)[:, None]",
         wrong="allowed = mx.arange(T)[None] <= mx.arange(T)[:, None] + 1",
         heatmap="A triangle with one diagonal too many, and that one is where the weight gathers.",
-        curves="The fastest of all: one token ahead is all that there is to copy.",
+        curves="The fastest of the wrong masks: one token ahead is all that there is to copy.",
         generation=(
             "One word for ever, once trained so. Switched on after a right training it does nothing while a "
             "cache feeds one token at a time."
@@ -100,7 +100,7 @@ SEEING = (
         "mask",
         {"decoder_mask": putting(Causal, lambda part: Ahead(-1)), "apply_mask": instead(fill)},
         right="allowed = mx.arange(T)[None] <= mx.arange(T)[:, None]",
-        wrong="allowed = mx.arange(T)[None] < mx.arange(T)[:, None]",
+        wrong="allowed = mx.arange(T)[None] < mx.arange(T)[:, None]  # and -1e9 for the rest",
         heatmap="An empty diagonal; the first row sees nothing and becomes uniform over everything, later tokens "
         "included (with -inf it would be NaN).",
         curves="Look normal. With -inf as the fill value, the loss is NaN at the first step.",
@@ -123,7 +123,8 @@ SEEING = (
         right="scores = mx.where(allowed, scores, -mx.inf)",
         wrong="scores = mx.where(allowed, scores, -1e-9)  # or scores * allowed",
         heatmap="Weight right of the diagonal and on padding, as if there were no mask.",
-        curves="The loss falls a little too fast. Told the prefix, it is perfect; on its own it is lost.",
+        curves="From about step 100 on, the loss falls a little too fast. Told the prefix, it is perfect; on its own "
+        "it is lost.",
         generation="One word for ever, though the mask is there and has the right shape.",
         contracts=("T1 causal", "T8 support"),
         signs=(

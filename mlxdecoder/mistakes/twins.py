@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from mlxdecoder.errors import UserError
 from mlxdecoder.generate import generate
 from mlxdecoder.mistakes import Mistake, find, switch_on
 from mlxdecoder.models import Translator
@@ -18,7 +18,7 @@ from mlxdecoder.training.evaluation import exact_match
 from mlxdecoder.training.observer import Measures, Observer, StepReport
 from mlxdecoder.training.prepare import Prepared, fresh_model
 from mlxdecoder.training.presets import Preset
-from mlxdecoder.training.trainer import Trainer
+from mlxdecoder.training.trainer import Diverged, Trainer
 
 N_TRANSLATED = 100  # held-out sentences that each twin translates
 PADDED_WIDTH = 16  # to which sources are padded where padding is given
@@ -32,7 +32,8 @@ class Twin:
     """One of the two: how its training went, and what it translates exactly.
 
     `losses` holds the training loss of every step; `broke` says why training ended early, when it did. `alone` and
-    `padded` are the shares of held-out sentences translated exactly, each by itself or padded to 16 tokens.
+    `padded` are the shares of held-out sentences translated exactly, each by itself or padded to 16 tokens; NaN where
+    nothing was learnt that could translate.
     """
 
     losses: list[float]
@@ -50,13 +51,16 @@ class Twin:
         return self.history[-1].teacher_forced if self.history else float("nan")
 
     def to_dict(self) -> dict[str, Any]:
+        """All but the model, as JSON knows it: null for what is no number."""
         return {
-            "loss": {str(step): self.loss_at(step) for step in (*EARLY, max(len(self.losses), 1))},
-            "teacher_forced": self.teacher_forced,
-            "exact_match": self.alone,
-            "exact_match_padded": self.padded,
+            "loss": {str(step): finite(self.loss_at(step)) for step in (*EARLY, max(len(self.losses), 1))},
+            "teacher_forced": finite(self.teacher_forced),
+            "exact_match": finite(self.alone),
+            "exact_match_padded": finite(self.padded),
             "broke": self.broke,
-            "history": [measures.to_dict() for measures in self.history],
+            "history": [
+                {name: finite(value) for name, value in measures.to_dict().items()} for measures in self.history
+            ],
         }
 
 
@@ -81,8 +85,8 @@ class Twins:
             "correct": self.correct.to_dict(),
             "mistaken": self.mistaken.to_dict(),
             "switched_on_after_training": {
-                "exact_match": self.switched_alone,
-                "exact_match_padded": self.switched_padded,
+                "exact_match": finite(self.switched_alone),
+                "exact_match_padded": finite(self.switched_padded),
             },
         }
 
@@ -98,19 +102,22 @@ class TwinTraining:
         """Train both twins in the setting that the mistakes ask for, and measure them."""
         mistakes = [find(name) for name in names]
         preset = setting_of(self.preset, mistakes)
-        recipe = switch_on(names)
         right, correct = self._right(preset)
-        wrong, mistaken = right, correct
+        alone, padded = self._switched(right, names)
+        wrong, mistaken = right, replace(correct, alone=alone, padded=padded)
         if not all(mistake.generates_only for mistake in mistakes):
-            wrong, mistaken = self._train(preset, recipe, "mistaken")
-        right.recipe = recipe
-        alone, padded = self._exact(right)
-        if wrong is right:
-            mistaken = replace(correct, alone=alone, padded=padded)
-        right.recipe = RIGHT
+            wrong, mistaken = self._train(preset, switch_on(names), "mistaken")
         ids = tuple(mistake.id for mistake in mistakes)
         training = preset.training
         return Twins(ids, training.seed, training.steps, correct, mistaken, alone, padded, (right, wrong))
+
+    def _switched(self, model: Translator, names: Sequence[str | int]) -> tuple[float, float]:
+        """What a right model translates exactly with the mistakes on."""
+        model.recipe = switch_on(names)
+        try:
+            return self._exact(model)
+        finally:
+            model.recipe = RIGHT
 
     def _right(self, preset: Preset) -> tuple[Translator, Twin]:
         key = repr(preset)
@@ -130,12 +137,11 @@ class TwinTraining:
             preset.training,
             observer=recorder,
         )
-        broke = None
         try:
             trainer.run()
-        except UserError as error:  # the loss is no number any more, which is what some mistakes do
-            broke = str(error).split(";")[0]
-            return model, Twin(recorder.losses, trainer.history, 0.0, 0.0, broke)
+        except Diverged as error:  # which is what some mistakes do
+            broke = f"step {error.step}: loss or weights are no longer numbers"
+            return model, Twin(recorder.losses, trainer.history, math.nan, math.nan, broke)
         return model, Twin(recorder.losses, trainer.history, *self._exact(model))
 
     def _exact(self, model: Translator) -> tuple[float, float]:
@@ -152,6 +158,11 @@ class _Recorder(Observer):
         self.losses.append(report.loss)
         if self._progress:
             self._progress(self._name, report)
+
+
+def finite(number: float) -> float | None:
+    """A number as JSON knows it."""
+    return number if math.isfinite(number) else None
 
 
 def setting_of(preset: Preset, mistakes: Sequence[Mistake]) -> Preset:

@@ -6,7 +6,6 @@ from typing import Any
 
 import mlx.core as mx
 
-from mlxdecoder.backend import masked_softmax
 from mlxdecoder.mistakes.entry import Mistake, instead, signs
 from mlxdecoder.mistakes.seeing import ATTENTION_PAPER
 
@@ -27,8 +26,14 @@ def infinity_after_softmax(scores: mx.array, allowed: mx.array | None) -> mx.arr
     return weights if allowed is None else mx.where(allowed, weights, -mx.inf)
 
 
-def softmax_over_queries(masked: mx.array, allowed: mx.array | None) -> mx.array:
-    return masked_softmax(masked.swapaxes(-1, -2)).swapaxes(-1, -2)
+def over_queries(normalise: Any) -> Any:
+    """The same along the other axis."""
+
+    def along_queries(masked: mx.array, allowed: mx.array | None) -> mx.array:
+        turned = None if allowed is None else allowed.swapaxes(-1, -2)
+        return normalise(masked.swapaxes(-1, -2), turned).swapaxes(-1, -2)
+
+    return along_queries
 
 
 def reshape_alone(x: mx.array, n_heads: int) -> mx.array:
@@ -62,7 +67,7 @@ WEIGHING = (
     Mistake(
         11,
         "no-scale",
-        "No 1 / sqrt(dh)",
+        "Scores not divided by sqrt(dh)",
         "scale",
         {"scale": instead(lambda head_width: 1.0)},
         right="scores = q @ k.swapaxes(-1, -2) / math.sqrt(head_width)",
@@ -125,7 +130,8 @@ WEIGHING = (
         wrong="weights = mx.where(allowed, mx.softmax(scores, axis=-1), -mx.inf)",
         heatmap="Infinite weights, and NaN in all that follows.",
         curves="NaN at the first step.",
-        generation="Nothing: there is no largest logit among NaNs.",
+        generation="Nothing can be learnt. Switched on after a right training it does nothing, as long as no token is "
+        "hidden: one at a time, all that is cached may be seen.",
         contracts=("T5 finite",),
         signs=(signs("nan.masked nan"),),
         sources=(ATTENTION_PAPER,),
@@ -135,7 +141,7 @@ WEIGHING = (
         "softmax-over-queries",
         "Softmax over the queries instead of the keys",
         "softmax",
-        {"normalise": instead(softmax_over_queries)},
+        {"normalise": over_queries},
         right="weights = mx.softmax(scores, axis=-1)",
         wrong="weights = mx.softmax(scores, axis=-2)",
         heatmap="A legal triangle whose columns sum to 1 instead of its rows; cross-attention can look ideal.",

@@ -12,17 +12,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mlxdecoder.attention import attention
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.errors import UserError
 from mlxdecoder.generate import generate
-from mlxdecoder.masks import Padding
+from mlxdecoder.masks import Causal, Padding
 from mlxdecoder.mistakes import CATALOGUE, HARMLESS, MISTAKES, Mistake, find, switch_on
 from mlxdecoder.recipe import RIGHT, Layout, Recipe
 from mlxdecoder.training.batches import Example, make_batch
 from mlxdecoder.training.options import TrainingOptions
 from mlxdecoder.training.parameters import FlatParameters
 from mlxdecoder.training.step import GradientStep
-from tests.builders import POSITIONS, VOCABULARY, ids, rows_of, small
+from tests.builders import POSITIONS, VOCABULARY, ids, normal, rows_of, small
 
 LIBRARY = Path(__file__).parents[2] / "mlxdecoder"
 ALL_IDS = [mistake.id for mistake in CATALOGUE]
@@ -72,13 +73,46 @@ def test_nothing_switched_on_is_the_right_recipe() -> None:
     assert switch_on([]) == RIGHT
 
 
-@given(some_ids)
-def test_the_order_of_switching_does_not_matter(names: list[str]) -> None:
-    def marks(recipe: Recipe) -> str:
-        mask = recipe.decoder_mask(Layout(target=Padding.right([2, 4], 4)))
-        return f"{recipe!r} {mask.array(4).tolist()}"
+def weights_of(*names: str) -> np.ndarray:
+    """The weights of one head over four tokens, causal."""
+    seen: dict[str, mx.array] = {}
+    q = k = v = mx.array(normal(1, 1, 4, 8, seed=3))
+    attention(q, k, v, Causal(), recipe=switch_on(names), watch=seen.__setitem__)
+    return np.array(seen["weights"])[0, 0]
 
-    assert marks(switch_on(names)) == marks(switch_on(reversed(names)))
+
+def test_the_order_of_switching_does_not_matter() -> None:
+    for names in (["fill-too-small", "mask-inverted"], ["zeroed-after-softmax", "zeroed-and-renormalised"]):
+        np.testing.assert_array_equal(weights_of(*names), weights_of(*reversed(names)))
+
+
+def test_where_two_change_the_same_choice_the_changes_add_up_or_the_later_one_wins() -> None:
+    np.testing.assert_array_equal(weights_of("fill-too-small", "mask-inverted"), weights_of("mask-inverted"))
+    both = weights_of("zeroed-after-softmax", "softmax-over-queries")
+    assert not both[np.triu_indices(4, k=1)].any()
+    assert (both.sum(axis=0)[:-1] < 1).any() and np.isclose(both.sum(axis=0)[0], 1, atol=1e-5)
+    framed = np.arange(1, 8)[None]
+    inputs, labels = switch_on(["labels-unshifted", "labels-shifted-twice"]).shift_targets(framed)
+    np.testing.assert_array_equal(labels, inputs + 1)  # the one undoes the other
+
+
+def test_what_does_no_harm_does_not_undo_a_mistake() -> None:
+    found = weights_of("zeroed-after-softmax", "zeroed-and-renormalised")
+    np.testing.assert_array_equal(found, weights_of("zeroed-after-softmax"))
+
+
+@pytest.mark.parametrize("architecture", ["language_model", "translator"])
+def test_right_padding_of_the_target_needs_no_mask_and_left_padding_does(architecture: str) -> None:
+    """Against each row alone."""
+    model = small(architecture, recipe=switch_on(["no-target-padding-mask"]))
+    before = (ids(2, 5, seed=9),) if architecture == "translator" else ()
+    tokens = ids(2, 6)
+    right, left = (Layout(target=side([4, 6], 6)) for side in (Padding.right, Padding.left))
+    alone = np.array(model(*(source[:1] for source in before), tokens[:1, :4]))[0]
+    padded = np.array(model(*before, tokens, layout=right))[0, :4]
+    np.testing.assert_allclose(padded, alone, atol=2e-5)
+    shifted = np.concatenate([np.zeros((2, 2), int), tokens[:, :4]], axis=1)
+    np.testing.assert_allclose(np.array(model(*before, shifted, layout=left))[0, 2:], alone, atol=2e-5)
 
 
 @given(some_ids, st.sampled_from(POSITIONS), st.sampled_from([None, 3]), st.sampled_from([1, 2, 4]), st.booleans())

@@ -46,7 +46,7 @@ def test_the_record_has_every_entry_and_no_mistake_is_without_effect(run: Run) -
     for mistake in MISTAKES:
         entry = entries[mistake.id]
         exact = [entry["correct"], entry["mistaken"], entry["switched_on_after_training"]]
-        lost = min(side["exact_match"] for side in exact[1:])
+        lost = min(side["exact_match"] or 0 for side in exact[1:])
         assert lost < exact[0]["exact_match"] - 0.2 or mistake.id in unharmed, mistake.id
 
 
@@ -76,6 +76,9 @@ def test_compare_of_two_at_once_as_json_and_as_a_page(run: Run, tmp_path: Path) 
         (["compare", "1", "  "], "no words"),
         (["compare", "1", SENTENCE, "--out", "x.gif"], ".html"),
         (["compare", "1", SENTENCE, "--kind", "cross", "--layer", "9", "--out", "x.png"], "layer 9"),
+        (["compare", "1", SENTENCE, "--layer", "1", "--out", "x.png"], "--kind"),
+        (["compare", "1", SENTENCE, "--kind", "cross", "--out", "x.html"], "picture"),
+        (["compare", "1", SENTENCE, "--head", "1"], "--out"),
         (["train"], "--all"),
         (["train", "nonsense"], "not in the catalogue"),
         (["train", "1", "--out", "x.txt"], ".json"),

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 import mlxdecoder
+from mlxdecoder.errors import UserError
 from mlxdecoder.maps import AttentionMap
 from mlxdecoder.mistakes import CATALOGUE, HARMLESS, Mistake
-from mlxdecoder.mistakes.effects import Effects, effects, head_numbers
+from mlxdecoder.mistakes.effects import Effects, compare, effects, head_numbers
 from mlxdecoder.recipe import RIGHT
 from mlxdecoder.training.checkpoint import Checkpoint
 from mlxdecoder.translate import translate
+from tests.builders import small
 
 SENTENCE, BESIDE = "The black cat sees the old woman.", "The small dogs sleep."
 AT_MODEL_LEVEL = [mistake for mistake in CATALOGUE if not mistake.trains_only and not mistake.harmless]
@@ -123,7 +125,7 @@ def test_a_stale_cache_looks_at_the_sentence_before(found: dict[str, Effects], t
 def test_padding_takes_weight_when_its_mask_is_missing(found: dict[str, Effects]) -> None:
     for name in ("no-source-padding-mask", "padding-on-queries"):
         mistaken = found[name].read.mistaken
-        assert mistaken["cross"].keys[-4:] == ["·"] * 4
+        assert mistaken["cross"].keys[-4:] == ["<pad>"] * 4
         padding = mistaken["cross"].weights[..., -4:].sum(axis=-1)
         assert np.allclose(mistaken["cross"].mass_outside(), padding, atol=1e-5)
         assert padding.max() > 0.1
@@ -168,3 +170,41 @@ def test_the_first_difference_is_where_the_outputs_part(found: dict[str, Effects
     assert step is not None
     assert one.correct[:step] == one.mistaken[:step]
     assert one.correct[step : step + 1] != one.mistaken[step : step + 1]
+
+
+def test_circumstances_that_exclude_each_other_are_refused(toy: Checkpoint) -> None:
+    source = toy.tokenizer.encode(SENTENCE)
+    with pytest.raises(UserError, match="packing.*compare them apart"):
+        effects(toy.model, toy.tokenizer, ["documents-mixed", "no-source-padding-mask"], source)
+
+
+def test_a_stale_cache_shows_in_company_too(toy: Checkpoint) -> None:
+    encode = toy.tokenizer.encode
+    names = ["stale-cross-cache", "batch-sequence-exchanged"]
+    one = effects(toy.model, toy.tokenizer, names, encode(SENTENCE), encode(BESIDE))
+    assert outside(one.written.mistaken, "cross") > 0.99
+
+
+def test_learned_positions_are_not_exceeded_by_a_model_that_never_stops() -> None:
+    model = small("translator", positions="learned", max_length=16, target_vocab=900, dropout=0.1)
+    tokenizer = mlxdecoder.load().tokenizer
+    for mistake in CATALOGUE:
+        one = effects(model, tokenizer, [mistake.id], tokenizer.encode(SENTENCE))
+        assert len(one.correct) <= 15
+
+
+def test_effects_show_themselves_in_a_notebook_and_say_how_they_were_read(found: dict[str, Effects]) -> None:
+    assert "as in training" in found["no-causal-mask"]._repr_html_()
+    assert "as in generation" in found["cache-mask-top-left"]._repr_html_()
+    assert repr(found["no-causal-mask"]) == "Effects(no-causal-mask: the same output)"
+
+
+def test_what_dropout_draws_is_the_same_each_time(toy: Checkpoint, found: dict[str, Effects]) -> None:
+    encode = toy.tokenizer.encode
+    again = effects(toy.model, toy.tokenizer, ["dropout-while-generating"], encode(SENTENCE), encode(BESIDE))
+    np.testing.assert_array_equal(again.read.divergence, found["dropout-while-generating"].read.divergence)
+
+
+def test_one_name_is_no_list_of_names(toy: Checkpoint) -> None:
+    with pytest.raises(UserError, match="a list of ids"):
+        compare(toy, "no-scale", SENTENCE)

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from mlxdecoder.config import ModelConfig
-from mlxdecoder.mistakes import find, switch_on
+from mlxdecoder.errors import UserError
+from mlxdecoder.mistakes import experiments, find, switch_on
 from mlxdecoder.mistakes.experiments import experiment_preset, run_experiments, toy_text
 from mlxdecoder.mistakes.twins import TwinTraining, exact_match_padded, setting_of
 from mlxdecoder.recipe import RIGHT
@@ -51,8 +52,22 @@ def test_the_twins_start_from_the_same_weights_and_part_from_there(preset: Prese
 def test_a_loss_that_is_no_number_ends_the_mistaken_twin_and_is_told(preset: Preset, text: Prepared) -> None:
     twins = TwinTraining(preset, text).run(["infinity-after-softmax"])
     assert twins.mistaken.broke == "step 1: loss or weights are no longer numbers"
-    assert np.isnan(twins.mistaken.loss_at(50))
-    assert json.loads(json.dumps(twins.to_dict()["mistaken"]["broke"])) == twins.mistaken.broke
+    assert np.isnan(twins.mistaken.loss_at(50)) and np.isnan(twins.mistaken.alone)
+    told = json.loads(json.dumps(twins.to_dict(), allow_nan=False))
+    assert (told["mistaken"]["exact_match"], told["mistaken"]["broke"]) == (None, twins.mistaken.broke)
+
+
+def test_other_errors_than_a_loss_that_is_no_number_are_not_swallowed(preset: Preset, text: Prepared) -> None:
+    narrow = replace(preset, training=replace(preset.training, tokens_per_batch=4))
+    with pytest.raises(UserError, match="does not fit"):
+        TwinTraining(narrow, text).run(["no-scale"])
+
+
+def test_the_right_twin_is_not_measured_with_what_the_mistaken_one_kept(preset: Preset, text: Prepared) -> None:
+    alone = TwinTraining(preset, text).run(["stale-cross-cache"])
+    together = TwinTraining(preset, text).run(["stale-cross-cache", "no-target-padding-mask"])
+    assert together.switched_alone == alone.switched_alone
+    assert together.models[0].recipe == RIGHT
 
 
 def test_what_lives_in_generation_is_not_trained_twice(preset: Preset, text: Prepared) -> None:
@@ -110,7 +125,10 @@ def toy_model():
     return toy.model, [Example(tuple(x), tuple(y)) for x, y in zip(sources, made, strict=True)]
 
 
-def test_the_record_of_the_experiments_says_how_it_was_made(preset: Preset, tmp_path: Path) -> None:
+def test_the_record_of_the_experiments_says_how_it_was_made(
+    preset: Preset, text: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(experiments, "toy_text", lambda preset: text)
     small = replace(preset, training=replace(preset.training, steps=2))
     out = tmp_path / "record.json"
     run_experiments(out, small, [find("no-scale"), find("stale-cross-cache")])
