@@ -135,6 +135,15 @@ def save_numbers(maps: Sequence[AttentionMap], path: Path | str) -> None:
         raise UserError(f"Cannot save numbers as {path.name!r}: the name must end in .json or .npz.")
 
 
+def spread(numbers: np.ndarray) -> str:
+    """The least and the largest of numbers in two digits each, of those that are finite."""
+    finite = numbers[np.isfinite(numbers)]
+    if not finite.size:
+        return "NaN"
+    low, high = f"{finite.min():.2g}", f"{finite.max():.2g}"
+    return low if low == high else f"{low} to {high}"
+
+
 def mask_outline(allowed: np.ndarray) -> np.ndarray:
     """The border of the allowed region as straight lines, [N, 2, 2]: (x, y) of both ends of each.
 

@@ -10,7 +10,7 @@ from mlxdecoder.errors import UserError
 from mlxdecoder.figures.labels import drawable
 from mlxdecoder.figures.panel import Panel, Scale
 from mlxdecoder.figures.sheet import Sheet, Words
-from mlxdecoder.maps import KINDS, TOLERANCE, AttentionMap
+from mlxdecoder.maps import KINDS, TOLERANCE, AttentionMap, spread
 
 WEIGHTS = Scale("viridis", 0.0, 1.0, "weight")
 OUTSIDE, WRONG_SUM, NOT_FINITE, BEYOND = "◂○▨±"
@@ -83,18 +83,10 @@ def _findings(values: np.ndarray, outside: np.ndarray, sums: np.ndarray) -> list
     unusable = values.size - finite.size
     return [
         *([f"{OUTSIDE} {_most(outside)} outside"] if outside.size else []),
-        *([f"{WRONG_SUM} sum {_range(sums)}"] if sums.size else []),
+        *([f"{WRONG_SUM} sum {spread(sums)}"] if sums.size else []),
         *([f"{NOT_FINITE} {unusable} not finite"] if unusable else []),
-        *([f"{BEYOND} value {_range(beyond)}"] if beyond.size else []),
+        *([f"{BEYOND} value {spread(beyond)}"] if beyond.size else []),
     ]
-
-
-def _range(numbers: np.ndarray) -> str:
-    finite = numbers[np.isfinite(numbers)]
-    if not finite.size:
-        return "NaN"
-    low, high = f"{finite.min():.2g}", f"{finite.max():.2g}"
-    return low if low == high else f"{low} to {high}"
 
 
 def _most(numbers: np.ndarray) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from mlxdecoder.html import colours
 from mlxdecoder.html.levels import encode, spelled
 from mlxdecoder.labels import elided, visible
-from mlxdecoder.maps import KINDS, TOLERANCE, AttentionMap
+from mlxdecoder.maps import KINDS, TOLERANCE, AttentionMap, spread
 
 ABOUT = {
     "encoder": "Each token of the source looks at the whole source.",
@@ -79,23 +79,15 @@ def _findings(values: np.ndarray, outside: np.ndarray, sums: np.ndarray) -> list
     of_rows, unusable = f"of {len(values)} rows", values[~np.isfinite(values)]
     found = [
         (outside, f"◂ {outside.size} {of_rows} with weight outside the intended mask, up to {_most(outside)}"),
-        (sums, f"○ {sums.size} {of_rows} with a wrong sum: {_range(sums)}"),
+        (sums, f"○ {sums.size} {of_rows} with a wrong sum: {spread(sums)}"),
         (unusable, f"▨ {unusable.size} of {values.size} cells not finite"),
-        (beyond, f"± weights below 0 or above 1: {_range(beyond)}"),
+        (beyond, f"± weights below 0 or above 1: {spread(beyond)}"),
     ]
     return [words for numbers, words in found if numbers.size]
 
 
-def _range(numbers: np.ndarray) -> str:
-    finite = numbers[np.isfinite(numbers)]
-    if not finite.size:
-        return "NaN"
-    low, high = f"{finite.min():.2g}", f"{finite.max():.2g}"
-    return low if low == high else f"{low} to {high}"
-
-
 def _most(numbers: np.ndarray) -> str:
-    return _range(numbers).rpartition(" ")[2]
+    return spread(numbers).rpartition(" ")[2]
 
 
 def _reach(variants: list[Sequence[AttentionMap]]) -> float | None:
