@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 OTHERS := .venv-others
 
-.PHONY: help run test test-slow test-others lint format bench experiments wheel clean
+.PHONY: help run test test-slow test-others lint format bench kernel-counts experiments wheel clean
 
 help:
 	@echo 'make run        show what the project does'
@@ -15,6 +15,7 @@ help:
 	@echo 'make lint       check style and types'
 	@echo 'make format     put the code into the common style'
 	@echo 'make bench      measure the speed'
+	@echo 'make kernel-counts  count what the Metal kernels move, beside those of MLX'
 	@echo 'make experiments  train every mistake anew and write assets/experiments.json; about an hour'
 	@echo 'make wheel      build dist/*.whl'
 	@echo 'make clean      remove all that make has made, .venv and .venv-others too'
@@ -42,7 +43,7 @@ test-others: $(OTHERS)/.ready
 lint: $(READY)
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
-	@$(BIN)/mypy
+	@scripts/check-types
 
 format: $(READY)
 	@$(BIN)/ruff check --fix
@@ -50,6 +51,9 @@ format: $(READY)
 
 bench: $(READY)
 	@$(BIN)/mlxdecoder bench
+
+kernel-counts: $(READY)
+	@$(BIN)/python -m tests.kernels.counts
 
 experiments: $(READY)
 	@$(BIN)/mlxdecoder mistakes train --all --out assets/experiments.json

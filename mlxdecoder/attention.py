@@ -2,54 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 
+from mlxdecoder import kernels
 from mlxdecoder.backend import ON_METAL
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.errors import UserError
 from mlxdecoder.layers import Dropout, Linear
-from mlxdecoder.masks import Mask, parts_of
-from mlxdecoder.positions import Rotation
+from mlxdecoder.masks import Mask
 from mlxdecoder.recipe import RIGHT, Recipe
+from mlxdecoder.sight import Sight
 from mlxdecoder.watch import Watch, tell
 
 HALF_TYPES = (mx.float16, mx.bfloat16)
-
-
-@dataclass(frozen=True)
-class Sight:
-    """What the queries of one kind of attention see, the same for every layer.
-
-    `allowed` [B or 1, H or 1, T, S], True = may attend, None = everything; `bias` [1, H, T, S] is added to the scores;
-    `rotation` turns queries and keys; `empty_rows` says whether some query sees nothing.
-    """
-
-    allowed: mx.array | None = None
-    bias: mx.array | None = None
-    rotation: Rotation | None = None
-    empty_rows: bool = False
 
 
 class KeyValueCache(Protocol):
     """What attention asks of a cache."""
 
     def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]: ...
-
-
-def draw(
-    mask: Mask, queries: np.ndarray, keys: np.ndarray, bias: mx.array | None = None, rotation: Rotation | None = None
-) -> Sight:
-    """Draw a mask for query slots [T] and key slots [S]; what blocks nothing is left out."""
-    if not parts_of(mask):
-        return Sight(None, bias, rotation)
-    drawn = mask.allowed(queries, keys)
-    allowed = None if drawn.all() else mx.array(drawn)
-    return Sight(allowed, bias, rotation, empty_rows=not drawn.any(axis=-1).all())
 
 
 def attention(
@@ -78,7 +53,7 @@ def attention(
         if mask.batch not in (None, 1, B):
             raise UserError(f"mask: made for {mask.batch} rows, but the batch has {B}.")
         first = mask.first_query(T, S)
-        sight = draw(mask, np.arange(first, first + T), np.arange(S))
+        sight = Sight(mask, np.arange(first, first + T), np.arange(S))
     else:
         sight = Sight() if mask is None else _sight_of_array(mx.array(mask), (B, H, T, S))
     return attend(query, key, value, sight, recipe, watch)
@@ -93,11 +68,18 @@ def attend(
     watch: Watch | None = None,
     dropout: Dropout | None = None,
 ) -> mx.array:
-    """`attention` without checks, on a mask already drawn: by a fused kernel where one is right, else in stages."""
+    """`attention` without checks: by a kernel where the recipe is one that kernels compute, else in stages."""
     drops = dropout is not None and dropout.training and dropout.rate > 0
-    if ON_METAL and recipe.fuses and not drops and not sight.empty_rows:
+    fuses = recipe.fuses and not drops
+    if fuses and kernels.serve(query, key, value):
+        context, lse = kernels.attend(query, key, value, sight.structure, recipe.scale(query.shape[-1]))
+        if watch:  # the stages are computed beside the way to the output, so that watching changes no output
+            _tell_stages(query, key, sight, recipe, watch)
+            weights = kernels.weights(query, key, lse, sight.structure, recipe.scale(query.shape[-1]))
+            watch("weights", weights.astype(value.dtype))
+    elif fuses and ON_METAL and not sight.empty_rows:
         context = _fused(query, key, value, sight, recipe.scale(query.shape[-1]))
-        if watch:  # the stages are shown beside the fused result, so that watching changes no output
+        if watch:
             watch("weights", _weights(query, key, sight, recipe, watch))
     else:
         weights = tell(watch, "weights", _weights(query, key, sight, recipe, watch).astype(value.dtype))
@@ -123,25 +105,26 @@ class MultiHeadAttention(nn.Module):
         self, x: mx.array, sight: Sight, recipe: Recipe, cache: KeyValueCache | None = None, watch: Watch | None = None
     ) -> mx.array:
         """Self-attention of x [B, T, d], over the cached tokens too where there is a cache."""
-        key, value = self.keys_and_values(x, recipe)
+        query, (key, value) = self.queries(x, recipe), self.keys_and_values(x, recipe)
         if sight.rotation:
-            key = sight.rotation(key)
+            query, key = sight.rotation.both(query, key)
         if cache is not None:
             key, value = cache.update_and_fetch(key, value)
-        return self.over(x, key, value, sight, recipe, watch)
+        return self.attend(query, key, value, sight, recipe, watch)
+
+    def queries(self, x: mx.array, recipe: Recipe) -> mx.array:
+        """Project x [B, T, d] to queries [B, H, T, dh]."""
+        return recipe.split_heads(self.query(x), self.n_heads)
 
     def keys_and_values(self, x: mx.array, recipe: Recipe) -> tuple[mx.array, mx.array]:
         """Project x [B, S, d] to keys and values [B, Hkv, S, dh]."""
         key, value = self.key(x), self.value(x)
         return recipe.split_heads(key, self.n_kv_heads), recipe.split_heads(value, self.n_kv_heads)
 
-    def over(
-        self, x: mx.array, key: mx.array, value: mx.array, sight: Sight, recipe: Recipe, watch: Watch | None = None
+    def attend(
+        self, query: mx.array, key: mx.array, value: mx.array, sight: Sight, recipe: Recipe, watch: Watch | None = None
     ) -> mx.array:
-        """Attend from x [B, T, d] to given keys and values."""
-        query = recipe.split_heads(self.query(x), self.n_heads)  # [B, H, T, dh]
-        if sight.rotation:
-            query = sight.rotation(query)
+        """The output [B, T, d] of attention from queries to keys and values of every head."""
         for name, array in (("query", query), ("key", key), ("value", value)):
             tell(watch, name, array)
         context = attend(query, key, value, sight, recipe, watch, self.dropout)
@@ -149,7 +132,12 @@ class MultiHeadAttention(nn.Module):
 
 
 def _weights(query: mx.array, key: mx.array, sight: Sight, recipe: Recipe, watch: Watch | None) -> mx.array:
-    """The attention weights [B, H, T, S]; the sums of half types are kept in float32, in which they cannot overflow."""
+    """The attention weights [B, H, T, S]."""
+    return recipe.normalise(_tell_stages(query, key, sight, recipe, watch), sight.allowed)
+
+
+def _tell_stages(query: mx.array, key: mx.array, sight: Sight, recipe: Recipe, watch: Watch | None) -> mx.array:
+    """The masked scores [B, H, T, S]; the sums of half types are kept in float32, in which they cannot overflow."""
     if query.dtype in HALF_TYPES:
         query, key = query.astype(mx.float32), key.astype(mx.float32)
     key = recipe.share_heads(key, query.shape[1]).swapaxes(-1, -2)  # [B, H, dh, S]
@@ -160,7 +148,7 @@ def _weights(query: mx.array, key: mx.array, sight: Sight, recipe: Recipe, watch
     if watch:
         for name, stage in (("scores", query @ key), ("scaled", biased), ("masked", masked)):
             watch(name, stage)
-    return recipe.normalise(masked, sight.allowed)
+    return masked
 
 
 def _fused(query: mx.array, key: mx.array, value: mx.array, sight: Sight, scale: float) -> mx.array:
@@ -194,11 +182,11 @@ def _sight_of_array(mask: mx.array, shape: tuple[int, int, int, int]) -> Sight:
     if any(found not in (1, wanted) for found, wanted in zip(mask.shape, shape, strict=True)):
         raise UserError(f"mask: shape {mask.shape} found, wanted one that broadcasts to {shape}.")
     if mask.dtype == mx.bool_:
-        return Sight(allowed=mask, empty_rows=not bool(mask.any(axis=-1).all()))
+        return Sight(mask)
     if not mx.issubdtype(mask.dtype, mx.floating) or bool(((mask == 1) | (mask == 0)).all() & (mask == 1).any()):
         raise UserError(
             f"mask: {mask.dtype} of zeros and ones found; give a boolean mask (True = may attend) with "
             "mask.astype(mx.bool_), or an additive one (0 = may attend, -inf = blocked)."
         )
     blocked = mask <= mx.finfo(mask.dtype).min
-    return Sight(allowed=~blocked, bias=mx.where(blocked, 0, mask), empty_rows=bool(blocked.all(axis=-1).any()))
+    return Sight(~blocked, bias=mx.where(blocked, 0, mask))

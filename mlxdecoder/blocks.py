@@ -9,11 +9,12 @@ from functools import partial
 import mlx.core as mx
 import mlx.nn as nn
 
-from mlxdecoder.attention import KeyValueCache, MultiHeadAttention, Sight
+from mlxdecoder.attention import KeyValueCache, MultiHeadAttention
 from mlxdecoder.cache import CrossAttentionCache
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.layers import Dropout, make_mlp, make_norm
 from mlxdecoder.recipe import Recipe
+from mlxdecoder.sight import Sight
 from mlxdecoder.watch import Watch, tell, within
 
 
@@ -78,4 +79,5 @@ class Block(nn.Module):
             return self.cross_attention.keys_and_values(crossing.states, recipe)
 
         key, value = cache.fetch(crossing, project, recipe.keeps_cross_cache) if cache else project()
-        return self.cross_attention.over(x, key, value, crossing.sight, recipe, watch)
+        query = self.cross_attention.queries(x, recipe)
+        return self.cross_attention.attend(query, key, value, crossing.sight, recipe, watch)

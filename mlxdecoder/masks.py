@@ -169,9 +169,15 @@ class Documents(Mask):
         return S - T if self.keys is None else 0
 
     def allowed(self, queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
-        of_queries = _documents_at(self.queries, queries)  # [B, T]
-        of_keys = _documents_at(self.queries if self.keys is None else self.keys, keys)  # [B, S]
-        return (of_queries[:, :, None] == of_keys[:, None, :])[:, None]
+        return (self.of_queries(queries)[:, :, None] == self.of_keys(keys)[:, None, :])[:, None]
+
+    def of_queries(self, slots: np.ndarray) -> np.ndarray:
+        """The documents of query slots [T]: [B, T]."""
+        return _documents_at(self.queries, slots)
+
+    def of_keys(self, slots: np.ndarray) -> np.ndarray:
+        """The documents of key slots [S]: [B, S]."""
+        return _documents_at(self.queries if self.keys is None else self.keys, slots)
 
     def rows(self, indices: Sequence[int]) -> Documents:
         chosen = None if self.keys is None else tuple(self.keys[i] for i in indices)

@@ -11,7 +11,6 @@ import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 
-from mlxdecoder.attention import draw
 from mlxdecoder.blocks import Block, Crossing
 from mlxdecoder.cache import CrossAttentionCache, KVCache, RotatingKVCache, SelfAttentionCache, TranslatorCache
 from mlxdecoder.checks import Ids, check_cache, check_ids
@@ -21,6 +20,7 @@ from mlxdecoder.layers import Dropout, Linear, make_norm
 from mlxdecoder.masks import Full, Mask, Window
 from mlxdecoder.positions import make_positions
 from mlxdecoder.recipe import RIGHT, Layout, Recipe
+from mlxdecoder.sight import Sight
 from mlxdecoder.watch import Watch, tell, within
 
 N_SINKS = 4  # first tokens that a bounded cache keeps, Xiao et al. 2023
@@ -55,10 +55,9 @@ class Stack(nn.Module):
         queries = recipe.mask_start(offset) + np.arange(T)
         keys = own[0].key_slots(T) if own else slots
         positions, of_keys = (recipe.positions((places or mask).positions(x)) for x in (slots, keys))
-        sight = draw(mask & own[0].reach if own else mask, queries, keys)
-        sight = replace(
-            sight, bias=self.positions.bias(positions, of_keys), rotation=self.positions.rotation(positions)
-        )
+        seen = mask & own[0].reach if own else mask
+        bias, rotation = self.positions.bias(positions, of_keys), self.positions.rotation(positions)
+        sight = Sight(seen, queries, keys, bias, rotation)
         if watch:
             watch("key_slots", mx.array(keys))
         x = self.dropout(self.positions.embed(x, positions))
@@ -274,7 +273,7 @@ class Translator(_Model):
         keys = np.arange(memory.states.shape[1])
         if cache:
             keys = cache[0].cross.key_slots(memory, self.recipe.keeps_cross_cache)
-        sight = draw(self.recipe.cross_mask(layout), first + np.arange(T), keys)
+        sight = Sight(self.recipe.cross_mask(layout), first + np.arange(T), keys)
         return Crossing(memory.states, sight, memory.source)
 
 

@@ -7,17 +7,34 @@ Positions are whole numbers, [T] or [B, T] where the rows of a batch stand at di
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 
 import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 
+from mlxdecoder import kernels
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.errors import UserError
 
-Rotation = Callable[[mx.array], mx.array]
+
+@dataclass(frozen=True)
+class Rotation:
+    """Turns pairs of features by the angles whose cosines and sines are given, [T, dh / 2] or [B, 1, T, dh / 2]."""
+
+    cosine: mx.array
+    sine: mx.array
+
+    def __call__(self, x: mx.array) -> mx.array:
+        """Turn queries or keys [B, H, T, dh]."""
+        return rotate(x, self.cosine, self.sine)
+
+    def both(self, query: mx.array, key: mx.array) -> tuple[mx.array, mx.array]:
+        """Turn queries [B, H, T, dh] and keys [B, Hkv, T, dh], where kernels run in one launch."""
+        if kernels.where() == "off" or query.dtype not in kernels.TYPES:
+            return self(query), self(key)
+        return kernels.rotate_both(query, key, self.cosine, self.sine)
 
 
 class Positions(nn.Module):
@@ -85,7 +102,7 @@ class Rotary(Positions):
         angles = positions[..., None] * self._frequencies  # [T, dh / 2] or [B, T, dh / 2]
         angles = angles[:, None] if angles.ndim == 3 else angles
         cosine, sine = (mx.array((wave(angles) * self._strength).astype(np.float32)) for wave in (np.cos, np.sin))
-        return lambda x: rotate(x, cosine, sine)
+        return Rotation(cosine, sine)
 
 
 class RelativeBias(Positions):

@@ -7,7 +7,6 @@ from typing import Protocol
 import mlx.core as mx
 import mlx.nn as nn
 
-from mlxdecoder.attention import Sight
 from mlxdecoder.blocks import Block, Crossing
 from mlxdecoder.checks import Ids, check_ids
 from mlxdecoder.config import ModelConfig
@@ -16,6 +15,7 @@ from mlxdecoder.layers import Linear
 from mlxdecoder.masks import build_causal_mask
 from mlxdecoder.models import make_embedding
 from mlxdecoder.recipe import RIGHT
+from mlxdecoder.sight import Sight
 from mlxdecoder.watch import Watch, within
 
 
@@ -108,7 +108,7 @@ def see(causal_mask: mx.array | None, T: int) -> Sight:
             f"causal_mask: {causal_mask.dtype} of shape {causal_mask.shape} found, mlx.core.bool of shape {(T, T)} "
             "wanted, True where a query may not look; build_causal_mask draws it."
         )
-    return Sight(~causal_mask[None, None], empty_rows=bool(causal_mask.all(axis=-1).any()))
+    return Sight(~causal_mask[None, None])
 
 
 def _config(d_model: int, n_heads: int, d_ff: int, vocab: int = 1, n_layers: int = 1) -> ModelConfig:

@@ -1,0 +1,51 @@
+"""Whether the kernels run, and on what: on Metal, in the emulator, or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Literal
+
+import mlx.core as mx
+
+from mlxdecoder.errors import UserError
+
+Where = Literal["off", "metal", "emulator"]
+VARIABLE = "MLXDECODER_KERNELS"
+METAL_IS_HERE = mx.metal.is_available()
+
+_chosen: ContextVar[tuple[str, bool] | None] = ContextVar("chosen", default=None)
+
+
+def where() -> Where:
+    """Where kernels run: on Metal if there is one, unless MLXDECODER_KERNELS or `using` says "off", "on" or "emulate".
+
+    Raises `UserError` for "on" without Metal, and for a word that is none of the three.
+    """
+    chosen = _chosen.get()
+    word = os.environ.get(VARIABLE, "") if chosen is None else chosen[0]
+    if word == "on" and not METAL_IS_HERE:
+        raise UserError(f'{VARIABLE} = "on": there is no Metal here; "emulate" runs the kernels on the processor.')
+    if word not in ("", "off", "on", "emulate"):
+        raise UserError(f"{VARIABLE} = {word!r}: wanted off, on or emulate.")
+    if word == "emulate":
+        return "emulator"
+    return "metal" if METAL_IS_HERE and word != "off" else "off"
+
+
+def checked() -> bool:
+    """Whether the emulator looks for races, bounds and the like, which costs ten times the time."""
+    chosen = _chosen.get()
+    return chosen is not None and chosen[1]
+
+
+@contextmanager
+def using(word: Literal["off", "on", "emulate"], checks: bool = False) -> Iterator[None]:
+    """Within this, kernels run as `word` says, whatever MLXDECODER_KERNELS says; `checks` are the emulator's."""
+    token = _chosen.set((word, checks))
+    try:
+        yield
+    finally:
+        _chosen.reset(token)
