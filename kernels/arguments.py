@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 import mlx.core as mx
 import numpy as np
+
+from mlxdecoder.errors import UserError
 from mlxdecoder.kernels.launch import Input, Template
 from mlxdecoder.kernels.shapes import Shape
 from mlxdecoder.kernels.structure import Structure
-
-from mlxdecoder.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def mask_inputs(structure: Structure, shape: Shape) -> dict[str, Input]:
     queries, keys = structure.documents or (np.zeros((1, 1), np.int32), np.zeros((1, 1), np.int32))
     return {
         "slots": mx.array(structure.numbers),
-        "hidden": _enough(mx.array(_for_batch("padding", structure.hidden, shape.B))),
+        "hidden": mx.array(_for_batch("padding", structure.hidden, shape.B)),
         "query_documents": _enough(mx.array(_for_batch("documents", queries, shape.B))),
         "key_documents": _enough(mx.array(_for_batch("documents", keys, shape.B))),
         "allowed": _spread("mask", structure.allowed, mx.bool_, shape),

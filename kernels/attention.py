@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import mlx.core as mx
+
 from mlxdecoder.kernels import mode, plan, watching
 from mlxdecoder.kernels.arguments import Arguments, arguments
 from mlxdecoder.kernels.launch import Output, launch

@@ -4,16 +4,16 @@
 // Dao 2023, FlashAttention-2, https://arxiv.org/abs/2307.08691, section 3.1.2. A threadgroup goes through all the query
 // heads that share its keys, one after the other: no atomics, the same result each time.
 //
-// A threadgroup has 8 SIMDGROUPS keys of one key head, a simdgroup eight of them; scores are held transposed, a key a row.
-// Tiles of QUERIES queries, with what came back to them, come into threadgroup memory in turn; a tile in which no query
-// sees a key of the threadgroup is not read.
+// A threadgroup has 8 SIMDGROUPS keys of one key head, a simdgroup eight of them; scores are held transposed, a key a
+// row. Tiles of QUERIES queries, with what came back to them, come into threadgroup memory in turn; a tile in which no
+// query sees a key of the threadgroup is not read.
 //
 // Threadgroup memory, bytes, e = sizeof(Element): QUERIES (DK + DV) e + 40 QUERIES.
 // Device memory, bytes a key head and row of the batch, G = H / Hkv: read S (DK + DV) e
 // + G ceil(S / (8 SIMDGROUPS)) T ((DK + DV) e + 8), less the tiles that are not seen; written S (DK + DV) e.
 // Barriers: two a tile.
-// Registers a thread, 4 bytes each: (DK + DV) / 8 (e / 2) + (DK + DV) / 4 and about 40 more; above DK = DV = 128 in half
-// types and 64 in float32 the compiler spills.
+// Registers a thread, 4 bytes each: (DK + DV) / 8 (e / 2) + (DK + DV) / 4 and about 40 more; above DK = DV = 128 in
+// half types and 64 in float32 the compiler spills.
 
 #include "exponential.metal"
 #include "fragment.metal"
@@ -106,6 +106,7 @@ for (int head = shared_head * n_sharing; head < (shared_head + 1) * n_sharing; h
         slopes += multiply(widened(values[d]), turned_piece(tile_cotangents + 8 * d, COTANGENT_PITCH, lane));
       }
       float2 weights = 0;
+      UNROLL
       for (int i = 0; i < 2; i++) {
         const int tile_row = 8 * j + column + i;
         const int row = first_row + tile_row;

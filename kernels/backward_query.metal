@@ -4,12 +4,12 @@
 // Dao 2023, FlashAttention-2, https://arxiv.org/abs/2307.08691, section 3.1.2; queries and keys have a kernel each, so
 // that nothing is added to by two threadgroups, and the result is the same each time.
 //
-// A threadgroup has 8 SIMDGROUPS queries of one head, a simdgroup eight of them. Tiles of KEYS keys and values come into
-// threadgroup memory in turn; a tile that no query of the threadgroup sees is not read.
+// A threadgroup has 8 SIMDGROUPS queries of one head, a simdgroup eight of them. Tiles of KEYS keys and values come
+// into threadgroup memory in turn; a tile that no query of the threadgroup sees is not read.
 //
 // Threadgroup memory, bytes, e = sizeof(Element): KEYS (DK + DV) e + 32 KEYS.
-// Device memory, bytes a head and row of the batch: read T (DK + DV) e + 8 T + ceil(T / (8 SIMDGROUPS)) S (DK + DV) e, less
-// the tiles that are not seen; written T DK e. Masks as in forward.metal.
+// Device memory, bytes a head and row of the batch: read T (DK + DV) e + 8 T + ceil(T / (8 SIMDGROUPS)) S (DK + DV) e,
+// less the tiles that are not seen; written T DK e. Masks as in forward.metal.
 // Barriers: two a tile.
 // Registers a thread, 4 bytes each: (DK + DV) / 8 (e / 2) + DK / 4 and about 40 more.
 
@@ -97,6 +97,7 @@ for (int first_key = 0; first_key < S; first_key += KEYS) {
     for (int d = 0; d < DV / 8; d++) {
       slopes += multiply(widened(cotangents[d]), turned_piece(tile_values + 8 * d, VALUE_PITCH, lane));
     }
+    UNROLL
     for (int i = 0; i < 2; i++) {
       const int position = first_key + 8 * j + column + i;
       const bool seen = row < T && position < S && mask.allows(row, position);

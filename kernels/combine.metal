@@ -1,7 +1,7 @@
 // Put the splits of decode.metal together: their outputs, weighted by the softmax of their log-sum-exps.
 //
-// Dao et al. 2023, Flash-Decoding. A threadgroup is one simdgroup and has one row, whose columns its lanes share; a lane
-// looks after one split while the weights are made. A split that saw nothing weighs nothing.
+// Dao et al. 2023, Flash-Decoding. A threadgroup is one simdgroup and has one row, whose columns its lanes share; a
+// lane looks after one split while the weights are made. A split that saw nothing weighs nothing.
 //
 // Threadgroup memory: none. Barriers: none.
 // Device memory, bytes a row: read 4 SPLITS (DV + 1); written DV e + 4.

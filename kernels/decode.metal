@@ -1,19 +1,19 @@
 // Attention of a few new queries over a long cache: each split of the keys gives its own output and log-sum-exp.
 //
-// Split keys: Dao et al. 2023, Flash-Decoding, https://crfm.stanford.edu/2023/10/12/flashdecoding.html. Query heads that share
-// a key head are worked on together, so that the cache is read once for all of them: Ainslie et al. 2023,
+// Split keys: Dao et al. 2023, Flash-Decoding, https://crfm.stanford.edu/2023/10/12/flashdecoding.html. Query heads
+// that share a key head are worked on together, so that the cache is read once for all of them: Ainslie et al. 2023,
 // https://arxiv.org/abs/2305.13245. The splits are put together by combine.metal; one split alone is the result.
 //
-// A row is one query of one of the heads that share the keys, head by head. A threadgroup has ROWS rows and one split, and
-// each of its SIMDGROUPS simdgroups every SIMDGROUPS-th four keys of it, eight lanes a key; each eight lanes keep a
+// A row is one query of one of the heads that share the keys, head by head. A threadgroup has ROWS rows and one split,
+// and each of its SIMDGROUPS simdgroups every SIMDGROUPS-th four keys of it, eight lanes a key; each eight lanes keep a
 // running maximum, sum and output of their own, which meet at the end.
 //
 // Threadgroup memory, bytes: 4 SIMDGROUPS ROWS (DV + 2).
 // Device memory, bytes a key head and row of the batch, R = T H / Hkv rows: read ceil(R / ROWS) S (DK + DV) e, less the
 // keys that are not seen, and SPLITS SIMDGROUPS R DK e; written SPLITS R (DV e' + 4), e' = sizeof(Output).
 // Barriers: one.
-// Registers a thread, 4 bytes each: ROWS (DK + DV + 16) / 8 + (DK + DV) / 8 and about 30 more; the plan keeps ROWS (DK + DV)
-// at 512 or less.
+// Registers a thread, 4 bytes each: ROWS (DK + DV + 16) / 8 + (DK + DV) / 8 and about 30 more; the plan keeps ROWS (DK
+// + DV) at 512 or less.
 
 #include "exponential.metal"
 #include "lanes.metal"

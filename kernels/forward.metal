@@ -1,7 +1,7 @@
 // softmax(scale q k^T + bias) v over the keys that the mask allows, and the log-sum-exp of every row of scores.
 //
-// Exact, in tiles: Dao et al. 2022, FlashAttention, https://arxiv.org/abs/2205.14135, with the running maximum and sum of
-// Milakov and Gimelshein 2018, https://arxiv.org/abs/1805.02867.
+// Exact, in tiles: Dao et al. 2022, FlashAttention, https://arxiv.org/abs/2205.14135, with the running maximum and sum
+// of Milakov and Gimelshein 2018, https://arxiv.org/abs/1805.02867.
 //
 // A threadgroup has 8 SIMDGROUPS queries of one head, a simdgroup eight of them, in registers. Tiles of KEYS keys and
 // values come into threadgroup memory in turn; a tile that no query of the threadgroup sees is not read at all.
@@ -9,11 +9,11 @@
 //
 // Threadgroup memory, bytes, e = sizeof(Element): KEYS (DK + DV) e + 32 KEYS (rows are 16 bytes longer than they need
 // to be, so that the rows of a piece start in different banks).
-// Device memory, bytes a head and row of the batch: read T DK e + ceil(T / (8 SIMDGROUPS)) S (DK + DV) e, less the tiles
-// that are not seen; written T DV e + 4 T. Documents add 4 (T + S ceil(T / 8 SIMDGROUPS)) and more, an array its visible part.
-// Barriers: two a tile.
-// Registers a thread, 4 bytes each: DK / 8 (e / 2) + DV / 4 + KEYS / 4 and about 30 more: below 128, the most that leave
-// room for 768 threads a core, up to DK = DV = 256 in half types and 128 in float32; above, the compiler spills.
+// Device memory, bytes a head and row of the batch: read T DK e + ceil(T / (8 SIMDGROUPS)) S (DK + DV) e, less the
+// tiles that are not seen; written T DV e + 4 T. Documents add 4 (T + S ceil(T / 8 SIMDGROUPS)) and more, an array its
+// visible part. Barriers: two a tile.
+// Registers a thread, 4 bytes each: DK / 8 (e / 2) + DV / 4 + KEYS / 4 and about 30 more: below 128, the most that
+// leave room for 768 threads a core, up to DK = DV = 192 in half types and 128 in float32; above, the compiler spills.
 
 #include "exponential.metal"
 #include "fragment.metal"
@@ -91,11 +91,14 @@ for (int first_key = 0; first_key < S; first_key += KEYS) {
       add<Element>(products, lost, multiply(widened(queries[d]), turned_piece(corner, KEY_PITCH, lane)));
     }
     scores[j] = products * scale;
-    for (int i = 0; i < 2 && !open; i++) {
-      const int position = first_key + 8 * j + column + i;
-      const bool seen = row < T && position < S && mask.allows(row, position);
-      if (BIASED && seen) scores[j][i] += row_bias[position * bias_strides[3]];
-      scores[j][i] = seen ? scores[j][i] : -INFINITY;
+    if (!open) {
+      UNROLL
+      for (int i = 0; i < 2; i++) {
+        const int position = first_key + 8 * j + column + i;
+        const bool seen = row < T && position < S && mask.allows(row, position);
+        if (BIASED && seen) scores[j][i] += row_bias[position * bias_strides[3]];
+        scores[j][i] = seen ? scores[j][i] : -INFINITY;
+      }
     }
     highest = metal::max(highest, metal::max(scores[j].x, scores[j].y));
   }

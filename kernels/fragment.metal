@@ -25,8 +25,8 @@ inline float2 multiply_add(float2 a, float2 b, float2 c) {
 
 inline float2 multiply(float2 a, float2 b) { return multiply_add(a, b, float2(0)); }
 
-// Add to a sum. For float32 what rounding loses is kept for the next time (Kahan 1965): with scores of a hundred and more,
-// the weights would show it. Half types have lost more already.
+// Add to a sum. For float32 what rounding loses is kept for the next time (Kahan 1965): with scores of a hundred and
+// more, the weights would show it. Half types have lost more already.
 template <typename Element>
 inline void add(thread float2& sum, thread float2& lost, float2 part) {
   if (sizeof(Element) < 4) {
@@ -69,7 +69,8 @@ inline float2 turned_piece(const threadgroup Element* tile, int pitch, uint lane
   return float2(float(place[0]), float(place[pitch]));
 }
 
-// Copy rows of WIDTH elements into a tile, eight elements a thread at a time; what lies behind `rows_left` becomes zero.
+// Copy rows of WIDTH elements into a tile, eight elements a thread at a time; what lies behind `rows_left` becomes
+// zero.
 template <typename Element, int ROWS, int WIDTH, int PITCH>
 inline void load_tile(
     threadgroup Element* tile,

@@ -7,13 +7,13 @@ from typing import TypeAlias
 
 import mlx.core as mx
 import numpy as np
+
+from mlxdecoder.errors import UserError
 from mlxdecoder.kernels import mode, shapes, watching
 from mlxdecoder.kernels.arguments import Arguments, arguments
 from mlxdecoder.kernels.attention import attend
 from mlxdecoder.kernels.shapes import Shape
 from mlxdecoder.kernels.structure import Structure, structure_of
-
-from mlxdecoder.errors import UserError
 from mlxdecoder.masks import Mask
 
 AnyMask: TypeAlias = Mask | Structure | mx.array | None

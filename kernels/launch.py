@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 import mlx.core as mx
+
 from mlxdecoder.kernels import mode, source
 
 Input: TypeAlias = mx.array | float

@@ -1,7 +1,8 @@
 // Who may attend to whom: the structure of a mask as a few numbers, and an array only where there is no structure.
 //
-// A slot is a place in the sequence. Query i stands in slot first_query + i. Key j stands in slot j before `kept`, and in
-// slot j + gap from there on: a rotating cache has forgotten the slots between. A key is seen where all of these allow it:
+// A slot is a place in the sequence. Query i stands in slot first_query + i. Key j stands in slot j before `kept`, and
+// in slot j + gap from there on: a rotating cache has forgotten the slots between. A key is seen where all of these
+// allow it:
 //   at most `ahead` slots ahead of the query (0: causal);
 //   at most `reach` slots away from it, or in one of the first `always_seen` slots (a window and its sinks);
 //   in neither of the two hidden spans of this row of the batch (padding);
@@ -33,8 +34,8 @@ struct Mask {
     return seen;
   }
 
-  // Whether some query from `first` to `last`, of documents from `span.x` to `span.y`, may see this key; true where only
-  // the array could tell.
+  // Whether some query from `first` to `last`, of documents from `span.x` to `span.y`, may see this key; true where
+  // only the array could tell.
   bool reaches(int first, int last, int2 span, int key) const {
     if (DOCUMENTS && (key_documents[key] < span.x || key_documents[key] > span.y)) return false;
     const int slot = slot_of_key(key);
@@ -75,11 +76,12 @@ inline int2 span_of(const device int* documents, int first, int last, uint lane)
   return int2(metal::simd_min(low), metal::simd_max(high));
 }
 
-// The mask for one row of the batch and one head; `slots` and `hidden` as kernels/structure.py lays them out.
-template <bool DOCUMENTS, bool ALLOWED>
+// The mask for one row of the batch and one head; `slots` and `hidden` as kernels/structure.py lays them out. Both are
+// so small that they may lie in constant memory.
+template <bool DOCUMENTS, bool ALLOWED, typename Slots, typename Hidden>
 inline Mask<DOCUMENTS, ALLOWED> mask_of(
-    const device int* slots,
-    const device int* hidden,
+    Slots slots,
+    Hidden hidden,
     const device int* query_documents,
     const device int* key_documents,
     const device bool* allowed,

@@ -1,7 +1,8 @@
-// What the weights of chosen heads and rows add up to, and how much of it lies outside an intended mask; no weight is written.
+// What the weights of chosen heads and rows add up to, and how much of it lies outside an intended mask; no weight is
+// written.
 //
-// A right model gives 1 and 0, and 0 and 0 for a row that sees nothing. A threadgroup has ROWS of the chosen rows of one
-// chosen head, and all keys, four a simdgroup at a time, eight lanes a key.
+// A right model gives 1 and 0, and 0 and 0 for a row that sees nothing. A threadgroup has ROWS of the chosen rows of
+// one chosen head, and all keys, four a simdgroup at a time, eight lanes a key.
 //
 // Threadgroup memory, bytes: 8 SIMDGROUPS ROWS. Barriers: one.
 // Device memory, bytes a chosen head and row of the batch, M chosen rows: read ceil(M / ROWS) S DK e

@@ -32,7 +32,8 @@ def where() -> Where:
         raise UserError(f"{VARIABLE} = {word!r}: wanted off, on or emulate.")
     if word == "emulate":
         return "emulator"
-    return "metal" if METAL_IS_HERE and word != "off" else "off"
+    # Who sets the processor as MLX's device wants the arrays there.
+    return "metal" if METAL_IS_HERE and word != "off" and mx.default_device() == mx.gpu else "off"
 
 
 def checked() -> bool:

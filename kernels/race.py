@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import mlx.core as mx
-from mlxdecoder.kernels.attention import attend
-from mlxdecoder.kernels.structure import UNLIMITED, Slots, Structure
 
 from mlxdecoder.bench.timing import paired
+from mlxdecoder.kernels.attention import attend
+from mlxdecoder.kernels.structure import UNLIMITED, Slots, Structure
 
 ROUNDS = 25
 HEADS = 8

@@ -1,7 +1,7 @@
 // Turn the queries and the keys of a layer by the angles of their positions, in one launch.
 //
-// Su et al. 2021, https://arxiv.org/abs/2104.09864; feature i is paired with feature i + D / 2. In plain MLX this is eight
-// operations each for queries and keys. The new keys are not put into the cache here: a custom kernel cannot
+// Su et al. 2021, https://arxiv.org/abs/2104.09864; feature i is paired with feature i + D / 2. In plain MLX this is
+// eight operations each for queries and keys. The new keys are not put into the cache here: a custom kernel cannot
 // write into an array that is there, and to copy the cache would cost more than the launch.
 //
 // A thread has one pair of features of one head and position, of the queries first, then of the keys.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import mlx.core as mx
+
 from mlxdecoder.kernels.launch import Groups, Output, launch
 
 Pair = tuple[mx.array, mx.array]

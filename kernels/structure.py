@@ -45,9 +45,9 @@ class Structure:
 
     @property
     def numbers(self) -> np.ndarray:
-        """What does not differ between the rows of a batch: [8], the last two unused."""
+        """What does not differ between the rows of a batch: [6]."""
         slots = self.slots
-        numbers = [slots.first_query, slots.kept, slots.gap, self.ahead, self.reach, self.always_seen, 0, 0]
+        numbers = [slots.first_query, slots.kept, slots.gap, self.ahead, self.reach, self.always_seen]
         return np.array(numbers, np.int32)
 
     @property

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import mlx.core as mx
+
 from mlxdecoder.kernels.fused import attention_mass, attention_weights, attention_with_lse
 from mlxdecoder.kernels.rotary import rotate_both
-
 from mlxdecoder.masks import Causal, Documents, Full, Mask, Padding, Window
 
 TOLERANCES = {mx.float32: 5e-6, mx.float16: 2e-3, mx.bfloat16: 1.6e-2}  # of the largest value

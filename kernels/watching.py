@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import mlx.core as mx
 import numpy as np
+
 from mlxdecoder.kernels import plan
 from mlxdecoder.kernels.arguments import Arguments, mask_inputs
 from mlxdecoder.kernels.launch import Input, Output, launch

@@ -8,7 +8,7 @@ import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 
-from mlxdecoder import kernels
+import mlxdecoder.kernels as kernels
 from mlxdecoder.backend import ON_METAL
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.errors import UserError

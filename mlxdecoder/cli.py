@@ -10,7 +10,7 @@ from importlib import import_module
 from mlxdecoder.errors import UserError
 from mlxdecoder.streams import open_streams, unheard_is_fine
 
-COMMANDS = ("train", "translate", "attend", "mistakes", "check", "lesson", "shapes", "kernels", "demo", "bench")
+COMMANDS = ("app", "train", "translate", "attend", "mistakes", "check", "lesson", "shapes", "kernels", "demo", "bench")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

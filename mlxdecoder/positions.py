@@ -14,7 +14,7 @@ import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 
-from mlxdecoder import kernels
+import mlxdecoder.kernels as kernels
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.errors import UserError
 

@@ -10,7 +10,7 @@ import mlx.core as mx
 
 from mlxdecoder.cache import KVCache, RotatingKVCache, SelfAttentionCache, TranslatorCache
 from mlxdecoder.errors import UserError
-from mlxdecoder.files import load_safetensors, save_safetensors
+from mlxdecoder.safetensors import load_safetensors, save_safetensors
 
 PromptCache = Sequence[SelfAttentionCache] | Sequence[TranslatorCache]
 

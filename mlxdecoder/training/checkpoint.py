@@ -21,8 +21,9 @@ from mlx.utils import tree_flatten
 from mlxdecoder import blas
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.errors import UserError
-from mlxdecoder.files import load_safetensors, save_safetensors, write_text
+from mlxdecoder.files import write_text
 from mlxdecoder.models import Encoder, LanguageModel, Translator, make_model
+from mlxdecoder.safetensors import load_safetensors, save_safetensors
 from mlxdecoder.text.tokenizer import BEGIN, END, PAD, Tokenizer
 
 FORMAT = 1

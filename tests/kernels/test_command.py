@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 
 import pytest
+
 from mlxdecoder.kernels import mode
 
 Run = Callable[..., tuple[int, str, str]]
