@@ -65,7 +65,8 @@ def test_no_folder_of_the_tree_is_a_package_of_its_own(name: str, tmp_path: Path
 def test_the_wheel_holds_the_library_and_the_assets_and_nothing_else(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0] for name in names} == {"mlxdecoder", INFO}
-    expected = shipped("mlxdecoder") | {f"{room}/{name}" for room in ("app", "assets", "kernels") for name in shipped(room)}
+    rooms = ("app", "assets", "kernels")
+    expected = shipped("mlxdecoder") | {f"{room}/{name}" for room in rooms for name in shipped(room)}
     assert {name.removeprefix("mlxdecoder/") for name in names if name.startswith("mlxdecoder/")} == expected
     assert f"{INFO}/licenses/LICENSE" in names
 
