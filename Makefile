@@ -5,10 +5,10 @@ BIN := .venv/bin
 READY := .venv/.ready
 OTHERS := .venv-others
 
-.PHONY: help run test test-slow test-others lint format bench kernel-counts experiments wheel clean
+.PHONY: help run test test-slow test-others lint format bench kernel-counts mutants experiments wheel bundle clean
 
 help:
-	@echo 'make run        show what the project does'
+	@echo 'make run        open the app; without a screen, show in the terminal what the project does'
 	@echo 'make test       run the tests, without the slow ones'
 	@echo 'make test-slow  run the slow tests'
 	@echo 'make test-others  run the tests on PyTorch and mlx-lm, in a .venv-others of some gigabytes'
@@ -16,8 +16,10 @@ help:
 	@echo 'make format     put the code into the common style'
 	@echo 'make bench      measure the speed'
 	@echo 'make kernel-counts  count what the Metal kernels move, beside those of MLX'
+	@echo 'make mutants    put defects into the Metal kernels and see that each is caught; some minutes'
 	@echo 'make experiments  train every mistake anew and write assets/experiments.json; about an hour'
 	@echo 'make wheel      build dist/*.whl'
+	@echo 'make bundle     build the app in dist/, for people without Python, and try it'
 	@echo 'make clean      remove all that make has made, .venv and .venv-others too'
 	@echo 'PYTHON=... names the Python for a new .venv'
 
@@ -25,7 +27,7 @@ $(READY): pyproject.toml setup.py
 	@scripts/setup
 
 run: $(READY)
-	@$(BIN)/mlxdecoder demo
+	@scripts/run
 
 # Each test process has one thread for its products, or they would fight for the processor.
 test: $(READY)
@@ -55,11 +57,17 @@ bench: $(READY)
 kernel-counts: $(READY)
 	@$(BIN)/python -m tests.kernels.counts
 
+mutants: $(READY)
+	@$(BIN)/python -m tests.kernels.mutants
+
 experiments: $(READY)
 	@$(BIN)/mlxdecoder mistakes train --all --out assets/experiments.json
 
 wheel: $(READY)
 	@$(BIN)/python -m build --outdir dist
+
+bundle: $(READY)
+	@scripts/make-bundle
 
 clean:
 	rm -rf .venv $(OTHERS) build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -3,7 +3,7 @@
 from setuptools import find_packages, setup
 
 # Folders that stand beside the library and are imported from inside it: `assets` as `mlxdecoder.assets`.
-ROOMS = ["assets", "kernels"]
+ROOMS = ["app", "assets", "kernels"]
 
 setup(
     packages=find_packages(include=["mlxdecoder", "mlxdecoder.*"])

@@ -9,6 +9,7 @@ import mlx.core as mx
 from mlxdecoder.kernels import mode, plan, watching
 from mlxdecoder.kernels.arguments import Arguments, arguments
 from mlxdecoder.kernels.launch import Output, launch
+from mlxdecoder.kernels.mode import Place
 from mlxdecoder.kernels.shapes import MOST_DECODED, Shape
 from mlxdecoder.kernels.structure import Structure
 
@@ -51,57 +52,77 @@ def attend(query: mx.array, key: mx.array, value: mx.array, structure: Structure
 
 
 def weights(query: mx.array, key: mx.array, lse: mx.array, structure: Structure, scale: float) -> mx.array:
-    """The weights of every head and row [B, H, T, S] in float32, made again from the log-sum-exp, unchecked."""
+    """The weights of every head and row [B, H, T, S] in float32, made again from the log-sum-exp, unchecked.
+
+    Gradients go to queries, keys, the log-sum-exp and the additive array, in plain MLX.
+    """
     shape = Shape.of(query, key, key)
-    given = arguments(shape, structure, scale, query=query, key=key, lse=lse)
-    return watching.weights(given, range(shape.H), range(shape.T))
+    common = arguments(shape, structure, scale)
+
+    @mx.custom_function
+    def differentiable(query: mx.array, key: mx.array, lse: mx.array, bias: mx.array) -> mx.array:
+        given = common.also(query=query, key=key, lse=lse, bias=bias)
+        return watching.weights(given, range(shape.H), range(shape.T))
+
+    @differentiable.vjp
+    def gradients(primals: Sequence[mx.array], cotangent: mx.array, made: mx.array) -> object:
+        query, key, _, bias = primals
+        of_scores = made * cotangent.astype(mx.float32)  # [B, H, T, S]
+        by_group = of_scores.reshape(shape.B, shape.Hkv, shape.n_sharing * shape.T, shape.S)
+        queries = query.astype(mx.float32).reshape(shape.B, shape.Hkv, shape.n_sharing * shape.T, shape.dk)
+        of_query = scale * (by_group @ key.astype(mx.float32)).reshape(query.shape)
+        of_key = scale * (by_group.swapaxes(-1, -2) @ queries)
+        of_bias = _as_wide(of_scores, bias, shape) if structure.bias is not None else mx.zeros_like(bias)
+        return of_query.astype(query.dtype), of_key.astype(key.dtype), -of_scores.sum(-1), of_bias
+
+    bias = common.inputs["bias"]
+    assert isinstance(bias, mx.array)
+    result: mx.array = differentiable(query, key, lse, bias)
+    return result
 
 
 def forward(given: Arguments) -> Pair:
     """Any number of queries."""
-    step = plan.forward(given.shape)
-    outputs = _outputs(given.shape, (), given.shape.dtype)
-    output, lse = launch("forward", given.inputs, outputs, given.template | step.sizes, step.groups)
+    output, lse = given.launch(plan.forward(given.shape), _outputs(given.shape, (), given.shape.dtype))
     return output, lse
 
 
 def backward_query(given: Arguments) -> mx.array:
     """The gradient of the queries."""
-    shape, step = given.shape, plan.backward_query(given.shape)
+    shape = given.shape
     outputs = {"query_gradient": Output((shape.B, shape.H, shape.T, shape.dk), shape.dtype)}
-    (gradient,) = launch("backward_query", given.inputs, outputs, given.template | step.sizes, step.groups)
+    (gradient,) = given.launch(plan.backward_query(shape), outputs)
     return gradient
 
 
 def backward_key(given: Arguments) -> Pair:
     """The gradients of keys and values."""
-    shape, step = given.shape, plan.backward_key(given.shape)
+    shape = given.shape
     outputs = {
         "key_gradient": Output((shape.B, shape.Hkv, shape.S, shape.dk), shape.dtype),
         "value_gradient": Output((shape.B, shape.Hkv, shape.S, shape.dv), shape.dtype),
     }
-    of_key, of_value = launch("backward_key", given.inputs, outputs, given.template | step.sizes, step.groups)
+    of_key, of_value = given.launch(plan.backward_key(shape), outputs)
     return of_key, of_value
 
 
 def decode(given: Arguments) -> Pair:
     """A few queries over many keys."""
     shape, step = given.shape, plan.decode(given.shape)
-    splits = step.sizes["SPLITS"]
+    splits = step.groups.count[0]
     dtype = shape.dtype if splits == 1 else mx.float32
-    template = given.template | step.sizes | {"Output": dtype}
-    output, lse = launch("decode", given.inputs, _outputs(shape, (splits,), dtype), template, step.groups)
+    output, lse = given.launch(step, _outputs(shape, (splits,), dtype), Output=dtype)
     if splits == 1:
         return output[0], lse[0]
-    return combine(shape, output, lse)
+    return combine(shape, output, lse, given.place)
 
 
-def combine(shape: Shape, output: mx.array, lse: mx.array) -> Pair:
+def combine(shape: Shape, output: mx.array, lse: mx.array, place: Place) -> Pair:
     """Put splits of the keys together: outputs [splits, B, H, T, dv] and their log-sum-exps."""
     step = plan.combine(shape, len(output))
     inputs = {"split_output": output, "split_lse": lse}
     template = {"Element": shape.dtype, **step.sizes}
-    output, lse = launch("combine", inputs, _outputs(shape, (), shape.dtype), template, step.groups)
+    output, lse = launch("combine", inputs, _outputs(shape, (), shape.dtype), template, step.groups, place)
     return output, lse
 
 
@@ -118,4 +139,10 @@ def _of_bias(given: Arguments, value: mx.array, cotangent: mx.array, delta: mx.a
     slopes = cotangent.astype(mx.float32) @ shared.swapaxes(-1, -2)
     bias = given.inputs["bias"]
     assert isinstance(bias, mx.array)
-    return mx.pad(made * (slopes - delta[..., None]), [(0, len(bias) - shape.B)] + [(0, 0)] * 3)
+    # A weight of nothing brings nothing, whatever the slope.
+    return _as_wide(mx.where(made == 0, 0, made * (slopes - delta[..., None])), bias, shape)
+
+
+def _as_wide(gradient: mx.array, bias: mx.array, shape: Shape) -> mx.array:
+    """The gradient for an additive array that was made longer to have eight elements."""
+    return mx.pad(gradient, [(0, len(bias) - shape.B)] + [(0, 0)] * 3)

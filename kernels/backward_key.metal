@@ -15,6 +15,7 @@
 // Registers a thread, 4 bytes each: (DK + DV) / 8 (e / 2) + (DK + DV) / 4 and about 40 more; above DK = DV = 128 in
 // half types and 64 in float32 the compiler spills.
 
+#include "unroll.metal"
 #include "exponential.metal"
 #include "fragment.metal"
 #include "mask.metal"
@@ -113,7 +114,7 @@ for (int head = shared_head * n_sharing; head < (shared_head + 1) * n_sharing; h
         const bool seen = row < T && position < S && mask.allows(row, position);
         float score = scores[i] * scale;
         if (BIASED && seen) score += head_bias[row * bias_strides[2] + position * bias_strides[3]];
-        if (seen && score > -INFINITY) {
+        if (seen && score != -INFINITY) {
           weights[i] = power_of_e(score - lses[tile_row]);
           slopes[i] = scale * weights[i] * (slopes[i] - deltas[tile_row]);
         } else {

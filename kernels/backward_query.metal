@@ -11,8 +11,10 @@
 // Device memory, bytes a head and row of the batch: read T (DK + DV) e + 8 T + ceil(T / (8 SIMDGROUPS)) S (DK + DV) e,
 // less the tiles that are not seen; written T DK e. Masks as in forward.metal.
 // Barriers: two a tile.
-// Registers a thread, 4 bytes each: (DK + DV) / 8 (e / 2) + DK / 4 and about 40 more.
+// Registers a thread, 4 bytes each: (DK + DV) / 8 (e / 2) + DK / 4 and about 40 more: above DK = DV = 160 in
+// half types and 96 in float32 the compiler spills.
 
+#include "unroll.metal"
 #include "exponential.metal"
 #include "fragment.metal"
 #include "mask.metal"
@@ -102,10 +104,10 @@ for (int first_key = 0; first_key < S; first_key += KEYS) {
       const int position = first_key + 8 * j + column + i;
       const bool seen = row < T && position < S && mask.allows(row, position);
       float score = scores[i] * scale;
-      if (BIASED && seen) score += row_bias[position * bias_strides[3]];
+      if (BIASED && seen) score += row_bias[position * int(bias_strides[3])];
       // A blocked score and the log-sum-exp of an empty row are both -inf, and their difference is no number.
-      const float weight = seen && score > -INFINITY ? power_of_e(score - row_lse) : 0;
-      slopes[i] = scale * weight * (slopes[i] - row_delta);
+      const bool counts = seen && score != -INFINITY;
+      slopes[i] = counts ? scale * power_of_e(score - row_lse) * (slopes[i] - row_delta) : 0;
     }
     UNROLL
     for (int d = 0; d < DK / 8; d++) {

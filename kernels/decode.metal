@@ -10,11 +10,12 @@
 //
 // Threadgroup memory, bytes: 4 SIMDGROUPS ROWS (DV + 2).
 // Device memory, bytes a key head and row of the batch, R = T H / Hkv rows: read ceil(R / ROWS) S (DK + DV) e, less the
-// keys that are not seen, and SPLITS SIMDGROUPS R DK e; written SPLITS R (DV e' + 4), e' = sizeof(Output).
+// keys that are not seen, and n SIMDGROUPS R DK e for n splits; written n R (DV e' + 4), e' = sizeof(Output).
 // Barriers: one.
 // Registers a thread, 4 bytes each: ROWS (DK + DV + 16) / 8 + (DK + DV) / 8 and about 30 more; the plan keeps ROWS (DK
 // + DV) at 512 or less.
 
+#include "unroll.metal"
 #include "exponential.metal"
 #include "lanes.metal"
 #include "mask.metal"
@@ -35,7 +36,8 @@ const int split = threadgroup_position_in_grid.x;
 const int shared_head = threadgroup_position_in_grid.y / n_blocks;
 const int first_row = threadgroup_position_in_grid.y % n_blocks * ROWS;
 const int batch = threadgroup_position_in_grid.z;
-const int keys_a_split = (S + SPLITS - 1) / SPLITS;
+const int splits = threadgroups_per_grid.x;
+const int keys_a_split = (S + splits - 1) / splits;
 const int stop = metal::min((split + 1) * keys_a_split, S);
 
 // What does not depend on the head; the array's part of the mask is looked up row by row.
@@ -45,16 +47,19 @@ const int2 span = span_of<DOCUMENTS>(mask.query_documents, 0, T - 1, lane);
 const device Element* head_keys = key + batch * key_strides[0] + shared_head * key_strides[1];
 const device Element* head_values = value + batch * value_strides[0] + shared_head * value_strides[1];
 
+// The number of splits is no part of the text: a growing cache would have it compiled anew.
+int rows[ROWS];
 float queries[ROWS][DK / 8];
 float context[ROWS][DV / 8] = {};
 float top[ROWS];
 float total[ROWS] = {};
+UNROLL
 for (int r = 0; r < ROWS; r++) {
   const int head = shared_head * n_sharing + (first_row + r) / T;
-  const int row = (first_row + r) % T;
+  rows[r] = (first_row + r) % T;
   load_shared_part<Element, DK>(
       queries[r],
-      query + batch * query_strides[0] + head * query_strides[1] + row * query_strides[2],
+      query + batch * query_strides[0] + head * query_strides[1] + rows[r] * query_strides[2],
       query_strides[3],
       first_row + r < n_sharing * T,
       lane);
@@ -70,30 +75,35 @@ for (int first = split * keys_a_split + 4 * simdgroup; first < stop; first += 4 
   float values[DV / 8];
   load_part<Element, DK>(keys, head_keys + position * key_strides[2], key_strides[3], present, lane);
   load_part<Element, DV>(values, head_values + position * value_strides[2], value_strides[3], present, lane);
+  UNROLL
   for (int r = 0; r < ROWS; r++) {
-    const int head = shared_head * n_sharing + (first_row + r) / T;
-    const int row = (first_row + r) % T;
     float score = product<DK>(queries[r], keys) * scale;
-    bool seen = present && first_row + r < n_sharing * T && mask.allows(row, position);
-    if (ALLOWED && seen) {
-      seen = allowed
-          [batch * allowed_strides[0] + head * allowed_strides[1] + row * allowed_strides[2] +
-           position * allowed_strides[3]];
-    }
-    if (BIASED && seen) {
-      score +=
-          bias[batch * bias_strides[0] + head * bias_strides[1] + row * bias_strides[2] + position * bias_strides[3]];
+    bool seen = present && first_row + r < n_sharing * T && mask.allows(rows[r], position);
+    if ((ALLOWED || BIASED) && seen) {
+      const int head = shared_head * n_sharing + (first_row + r) / T;
+      if (BIASED) {
+        const device float* row_bias =
+            bias + batch * bias_strides[0] + head * bias_strides[1] + rows[r] * bias_strides[2];
+        score += row_bias[position * int(bias_strides[3])];
+      }
+      if (ALLOWED) {
+        const device bool* row_allowed =
+            allowed + batch * allowed_strides[0] + head * allowed_strides[1] + rows[r] * allowed_strides[2];
+        seen = row_allowed[position * int(allowed_strides[3])];
+      }
     }
     const float highest = metal::max(top[r], seen ? score : -INFINITY);
     const float shrink = power_of_e(top[r] - highest);
     const float weight = seen ? power_of_e(score - highest) : 0;
     top[r] = highest;
     total[r] = total[r] * shrink + weight;
+    UNROLL
     for (int i = 0; i < DV / 8; i++) context[r][i] = context[r][i] * shrink + weight * values[i];
   }
 }
 
 // The four keys of a simdgroup meet: lanes that hold the same part differ in bits 3 and 4.
+UNROLL
 for (int r = 0; r < ROWS; r++) {
   float highest = metal::max(top[r], metal::simd_shuffle_xor(top[r], 8));
   highest = metal::max(highest, metal::simd_shuffle_xor(highest, 16));
@@ -101,6 +111,7 @@ for (int r = 0; r < ROWS; r++) {
   float sum = total[r] * shrink;
   sum += metal::simd_shuffle_xor(sum, 8);
   sum += metal::simd_shuffle_xor(sum, 16);
+  UNROLL
   for (int i = 0; i < DV / 8; i++) {
     float part = context[r][i] * shrink;
     part += metal::simd_shuffle_xor(part, 8);
@@ -119,9 +130,11 @@ for (int i = thread_index_in_threadgroup; i < ROWS * DV; i += 32 * SIMDGROUPS) {
   const int r = i / DV;
   if (first_row + r >= n_sharing * T) break;
   float highest = -metal::numeric_limits<float>::max();
+  UNROLL
   for (int s = 0; s < SIMDGROUPS; s++) highest = metal::max(highest, tops[s * ROWS + r]);
   float sum = 0;
   float part = 0;
+  UNROLL
   for (int s = 0; s < SIMDGROUPS; s++) {
     const float shrink = power_of_e(tops[s * ROWS + r] - highest);
     sum += totals[s * ROWS + r] * shrink;
@@ -129,6 +142,6 @@ for (int i = thread_index_in_threadgroup; i < ROWS * DV; i += 32 * SIMDGROUPS) {
   }
   const int64_t place =
       ((int64_t(split) * B + batch) * H + shared_head * n_sharing + (first_row + r) / T) * T + (first_row + r) % T;
-  output[place * DV + i % DV] = Output(sum > 0 ? part / sum : 0);
-  if (i % DV == 0) lse[place] = sum > 0 ? highest + metal::log(sum) : -INFINITY;
+  output[place * DV + i % DV] = Output(sum == 0 ? 0 : part / sum);
+  if (i % DV == 0) lse[place] = sum == 0 ? -INFINITY : highest + metal::log(sum);
 }

@@ -15,6 +15,7 @@
 // Registers a thread, 4 bytes each: DK / 8 (e / 2) + DV / 4 + KEYS / 4 and about 30 more: below 128, the most that
 // leave room for 768 threads a core, up to DK = DV = 192 in half types and 128 in float32; above, the compiler spills.
 
+#include "unroll.metal"
 #include "exponential.metal"
 #include "fragment.metal"
 #include "mask.metal"
@@ -96,7 +97,7 @@ for (int first_key = 0; first_key < S; first_key += KEYS) {
       for (int i = 0; i < 2; i++) {
         const int position = first_key + 8 * j + column + i;
         const bool seen = row < T && position < S && mask.allows(row, position);
-        if (BIASED && seen) scores[j][i] += row_bias[position * bias_strides[3]];
+        if (BIASED && seen) scores[j][i] += row_bias[position * int(bias_strides[3])];
         scores[j][i] = seen ? scores[j][i] : -INFINITY;
       }
     }
@@ -126,9 +127,9 @@ if (row < T) {
   const int64_t place = (int64_t(batch) * query_shape[1] + head) * T + row;
   UNROLL
   for (int d = 0; d < DV / 8; d++) {
-    const float2 mean = total > 0 ? context[d] / total : float2(0);
+    const float2 mean = total == 0 ? float2(0) : context[d] / total;
     output[place * DV + 8 * d + column] = Element(mean.x);
     output[place * DV + 8 * d + column + 1] = Element(mean.y);
   }
-  if (column == 0) lse[place] = total > 0 ? top + metal::log(total) : -INFINITY;
+  if (column == 0) lse[place] = total == 0 ? -INFINITY : top + metal::log(total);
 }

@@ -6,9 +6,6 @@
 #include <metal_simdgroup>
 #include <metal_simdgroup_matrix>
 
-// Loops over pieces are unrolled, so that the pieces stay in registers.
-#define UNROLL _Pragma("clang loop unroll(full)")
-
 inline int row_of(uint lane) { return ((lane / 4) & 4) + (lane / 2) % 4; }
 
 inline int column_of(uint lane) { return ((lane / 4) & 2) * 2 + (lane % 2) * 2; }
@@ -84,8 +81,14 @@ inline void load_tile(
     const int row = i / (WIDTH / 8);
     const int column = i % (WIDTH / 8) * 8;
     const device Element* place = source + row * row_stride + column * column_stride;
-    for (int c = 0; c < 8; c++) {
-      tile[row * PITCH + column + c] = row < rows_left ? place[c * column_stride] : Element(0);
+    threadgroup Element* target = tile + row * PITCH + column;
+    const bool present = row < rows_left;
+    if (column_stride == 1) {  // elements in a row can be loaded together
+      UNROLL
+      for (int c = 0; c < 8; c++) target[c] = present ? place[c] : Element(0);
+    } else {
+      UNROLL
+      for (int c = 0; c < 8; c++) target[c] = present ? place[c * column_stride] : Element(0);
     }
   }
 }

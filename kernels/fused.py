@@ -27,8 +27,8 @@ def attention_with_lse(
     `query` [B, H, T, dk], `key` [B, Hkv, S, dk], `value` [B, Hkv, S, dv], all of one float type; `scale` is
     1 / sqrt(dk) if not given. `mask` is a value, or an array of rank 4 that broadcasts to [B, H, T, S]: boolean,
     True = may attend, or float, added to the scores. Gives [B, H, T, dv], and [B, H, T] in float32; both can be
-    differentiated. Rows that see nothing give zeros and -inf. Raises `UserError` for what does not fit, and where there
-    is nothing to run kernels on.
+    differentiated, once and in reverse. Rows that see nothing give zeros and -inf. Raises `UserError` for what does not
+    fit, and where there is nothing to run kernels on.
     Dao 2023, https://arxiv.org/abs/2307.08691.
     """
     shape = _check(query, key, value)

@@ -16,6 +16,7 @@ inline float sum_of_parts(float x) {
 template <typename Element, int WIDTH>
 inline void load_shared_part(
     thread float* part, const device Element* row, int column_stride, bool present, uint lane) {
+  UNROLL
   for (int i = 0; i < WIDTH / 8; i++) {
     const bool reads = present && key_of(lane) == 0;
     const float found = reads ? float(row[(part_of(lane) * (WIDTH / 8) + i) * column_stride]) : 0;
@@ -26,6 +27,7 @@ inline void load_shared_part(
 // This lane's eighth of its key's row.
 template <typename Element, int WIDTH>
 inline void load_part(thread float* part, const device Element* row, int column_stride, bool present, uint lane) {
+  UNROLL
   for (int i = 0; i < WIDTH / 8; i++) {
     part[i] = present ? float(row[(part_of(lane) * (WIDTH / 8) + i) * column_stride]) : 0;
   }
@@ -34,6 +36,7 @@ inline void load_part(thread float* part, const device Element* row, int column_
 template <int WIDTH>
 inline float product(thread const float* a, thread const float* b) {
   float sum = 0;
+  UNROLL
   for (int i = 0; i < WIDTH / 8; i++) sum = metal::fma(a[i], b[i], sum);
   return sum_of_parts(sum);
 }

@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 
 import mlx.core as mx
 
-from mlxdecoder.kernels import mode, source
+from mlxdecoder.kernels import source
+from mlxdecoder.kernels.mode import Place
 
 Input: TypeAlias = mx.array | float
 Template: TypeAlias = bool | int | mx.Dtype
@@ -43,10 +44,11 @@ def launch(
     outputs: Mapping[str, Output],
     template: Mapping[str, Template],
     groups: Groups,
+    place: Place,
 ) -> list[mx.array]:
-    """Run kernels/`name`.metal where `mode.where()` says; gives its outputs in order."""
-    on_metal = mode.where() == "metal"
-    kernel = _kernel(name, tuple(inputs), tuple(outputs), on_metal, mode.checked())
+    """Run kernels/`name`.metal at that place; gives its outputs in order."""
+    assert place.where != "off"
+    kernel = _kernel(name, tuple(inputs), tuple(outputs), place)
     found: list[mx.array] = kernel(
         inputs=list(inputs.values()),
         output_shapes=[output.shape for output in outputs.values()],
@@ -65,7 +67,7 @@ observers: list[Observer] = []
 
 
 @cache
-def _kernel(name: str, inputs: Sequence[str], outputs: Sequence[str], on_metal: bool, checks: bool) -> Any:
+def _kernel(name: str, inputs: Sequence[str], outputs: Sequence[str], place: Place) -> Any:
     text = source.read(name)
     arguments: dict[str, Any] = {
         "name": f"mlxdecoder_{name}",
@@ -75,8 +77,8 @@ def _kernel(name: str, inputs: Sequence[str], outputs: Sequence[str], on_metal: 
         "header": text.header,
         "ensure_row_contiguous": False,
     }
-    if on_metal:
+    if place.where == "metal":
         return mx.fast.metal_kernel(**arguments)
     from mlxdecoder.kernels.emulator import metal_kernel
 
-    return metal_kernel(**arguments, checks=checks)
+    return metal_kernel(**arguments, checks=place.checks)

@@ -7,7 +7,10 @@
 // Threadgroup memory, bytes: 8 SIMDGROUPS ROWS. Barriers: one.
 // Device memory, bytes a chosen head and row of the batch, M chosen rows: read ceil(M / ROWS) S DK e
 // and SIMDGROUPS M (DK e + 4); written 8 M.
+// Registers a thread, 4 bytes each: (ROWS + 1) DK / 8 + 5 ROWS and about 30 more; the plan keeps ROWS DK at 256 or
+// less.
 
+#include "unroll.metal"
 #include "exponential.metal"
 #include "lanes.metal"
 #include "mask.metal"
@@ -47,39 +50,43 @@ const int64_t first_place = (int64_t(batch) * query_shape[1] + head) * T;
 
 float queries[ROWS][DK / 8];
 float lses[ROWS];
+int chosen[ROWS];
 float sum[ROWS] = {};
 float stray[ROWS] = {};
+UNROLL
 for (int r = 0; r < ROWS; r++) {
-  const int row = rows[metal::min(first_row + r, n_rows - 1)];
+  chosen[r] = rows[metal::min(first_row + r, n_rows - 1)];
   load_shared_part<Element, DK>(
       queries[r],
-      query + batch * query_strides[0] + head * query_strides[1] + row * query_strides[2],
+      query + batch * query_strides[0] + head * query_strides[1] + chosen[r] * query_strides[2],
       query_strides[3],
       true,
       lane);
-  lses[r] = lse[first_place + row];
+  lses[r] = lse[first_place + chosen[r]];
 }
 
 for (int first = 4 * simdgroup; first < S; first += 4 * SIMDGROUPS) {
   const int position = first + key_of(lane);
   float keys[DK / 8];
   load_part<Element, DK>(keys, head_keys + position * key_strides[2], key_strides[3], position < S, lane);
+  UNROLL
   for (int r = 0; r < ROWS; r++) {
-    const int row = rows[metal::min(first_row + r, n_rows - 1)];
     float score = product<DK>(queries[r], keys) * scale;
-    const bool seen = position < S && mask.allows(row, position);
+    const bool seen = position < S && mask.allows(chosen[r], position);
     if (BIASED && seen) {
-      score +=
-          bias[batch * bias_strides[0] + head * bias_strides[1] + row * bias_strides[2] + position * bias_strides[3]];
+      const device float* row_bias =
+          bias + batch * bias_strides[0] + head * bias_strides[1] + chosen[r] * bias_strides[2];
+      score += row_bias[position * int(bias_strides[3])];
     }
     // All eight lanes of a key hold the same weight: one of them counts it.
-    const bool counts = part_of(lane) == 0 && seen && score > -INFINITY;
+    const bool counts = part_of(lane) == 0 && seen && score != -INFINITY;
     const float weight = counts ? power_of_e(score - lses[r]) : 0;
     sum[r] += weight;
-    if (counts && !intended.allows(row, position)) stray[r] += weight;
+    if (counts && !intended.allows(chosen[r], position)) stray[r] += weight;
   }
 }
 
+UNROLL
 for (int r = 0; r < ROWS; r++) {
   const float whole_sum = metal::simd_sum(sum[r]);
   const float whole_stray = metal::simd_sum(stray[r]);
@@ -94,6 +101,7 @@ const int r = thread_index_in_threadgroup;
 if (r < ROWS && first_row + r < n_rows) {
   float whole_sum = 0;
   float whole_stray = 0;
+  UNROLL
   for (int s = 0; s < SIMDGROUPS; s++) {
     whole_sum += sums[s * ROWS + r];
     whole_stray += strays[s * ROWS + r];

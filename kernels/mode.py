@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Literal
 
 import mlx.core as mx
@@ -17,6 +18,20 @@ VARIABLE = "MLXDECODER_KERNELS"
 METAL_IS_HERE = mx.metal.is_available()
 
 _chosen: ContextVar[tuple[str, bool] | None] = ContextVar("chosen", default=None)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a kernel and its gradient run, decided once; `checks` are the emulator's."""
+
+    where: Where
+    checks: bool
+
+
+def place() -> Place:
+    """Where kernels run now."""
+    chosen = _chosen.get()
+    return Place(where(), chosen is not None and chosen[1])
 
 
 def where() -> Where:
@@ -36,15 +51,12 @@ def where() -> Where:
     return "metal" if METAL_IS_HERE and word != "off" and mx.default_device() == mx.gpu else "off"
 
 
-def checked() -> bool:
-    """Whether the emulator looks for races, bounds and the like, which costs ten times the time."""
-    chosen = _chosen.get()
-    return chosen is not None and chosen[1]
-
-
 @contextmanager
 def using(word: Literal["off", "on", "emulate"], checks: bool = False) -> Iterator[None]:
-    """Within this, kernels run as `word` says, whatever MLXDECODER_KERNELS says; `checks` are the emulator's."""
+    """Within this, kernels of this thread run as `word` says, whatever MLXDECODER_KERNELS says.
+
+    `checks` has the emulator look for races, bounds and the like, which costs ten times the time.
+    """
     token = _chosen.set((word, checks))
     try:
         yield

@@ -1,4 +1,4 @@
-"""Which path serves an attention, and why: our kernels, MLX's fused attention, or plain MLX."""
+"""Which path serves an attention, and why: our kernels, or MLX."""
 
 from __future__ import annotations
 
@@ -20,28 +20,22 @@ class Path:
     reason: str
 
 
-def path_of(shape: Shape, where: mode.Where, right: bool = True, drops: bool = False) -> Path:
-    """The path of a shape; `right`: the recipe is one that kernels compute; `drops`: weights are dropped."""
-    if not right:
-        return Path("plain MLX", "the recipe is not the one that the kernels compute")
-    if drops:
-        return Path("plain MLX", "dropout of weights is not in the kernels")
+def path_of(shape: Shape, where: mode.Where) -> Path:
+    """The path of a shape where kernels run at `where`, for the right recipe without dropout of weights."""
     if where == "off":
-        return Path("plain MLX", "the kernels are switched off, or there is no Metal")
+        return Path("MLX", "the kernels are switched off, or there is no Metal")
     if shape.obstacle:
-        return Path("plain MLX", shape.obstacle)
+        return Path("MLX", shape.obstacle)
     if shape.T > MOST_DECODED:
         return Path("forward", f"more than {MOST_DECODED} queries")
-    splits = plan.decode(shape).sizes["SPLITS"]
+    splits = plan.decode(shape).groups.count[0]
     if splits > 1:
         return Path("decode + combine", f"up to {MOST_DECODED} queries; keys in {splits} parts to fill the GPU")
     return Path("decode", f"up to {MOST_DECODED} queries")
 
 
-def path_in_mlx(shape: Shape, array_mask: bool = False, gradient: bool = False) -> str:
+def path_in_mlx(shape: Shape) -> str:
     """What MLX's own attention would do with it on Metal, as of MLX 0.32."""
-    if gradient and array_mask:
-        return "unfused: no gradient with an array as mask"
     widths = VECTOR_WIDTHS if shape.T <= MOST_DECODED else TILED_WIDTHS
     if shape.dk != shape.dv or shape.dk not in widths:
         return f"unfused: width {shape.dk}" + (f" and {shape.dv}" if shape.dk != shape.dv else "")

@@ -15,7 +15,7 @@ MOST_BYTES = 32_768
 GOOD_BYTES = 20_480
 TILES = (32, 16, 8)
 GOOD_GROUPS = 64  # threadgroups that keep a GPU busy
-KEYS_A_SPLIT = 512  # fewer would cost more in putting together than they gain
+KEYS_A_SPLIT = 512  # a guess: fewer might cost more in putting together than they gain
 MOST_SPLITS = 32  # a lane each in combine.metal
 KEYS_A_STRIP = 64  # of weights.metal, a simdgroup
 
@@ -92,7 +92,7 @@ def decode(shape: Shape) -> Plan:
     written = shape.dv * (shape.bytes if splits == 1 else 4) + 4
     return Plan(
         "decode",
-        {"SIMDGROUPS": simdgroups, "ROWS": rows, "SPLITS": splits, "DK": shape.dk, "DV": shape.dv},
+        {"SIMDGROUPS": simdgroups, "ROWS": rows, "DK": shape.dk, "DV": shape.dv},
         Groups((splits, shape.Hkv * blocks, shape.B), 32 * simdgroups),
         4 * simdgroups * rows * (shape.dv + 2),
         (groups * shape.S * (shape.dk + shape.dv) + splits * simdgroups * all_rows * shape.dk) * shape.bytes,
@@ -104,7 +104,7 @@ def combine(shape: Shape, splits: int) -> Plan:
     rows = shape.B * shape.H * shape.T
     return Plan(
         "combine",
-        {"SPLITS": splits, "DV": shape.dv},
+        {"DV": shape.dv},
         Groups((1, rows, 1), 32),
         0,
         4 * splits * rows * (shape.dv + 1),

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import mlx.core as mx
 
+from mlxdecoder.kernels import mode
 from mlxdecoder.kernels.launch import Groups, Output, launch
+from mlxdecoder.kernels.mode import Place
 
 Pair = tuple[mx.array, mx.array]
 THREADS = 256  # a threadgroup
@@ -18,19 +20,21 @@ def rotate_both(query: mx.array, key: mx.array, cosine: mx.array, sine: mx.array
     `cosine` and `sine` [T, dh / 2] or [B, 1, T, dh / 2] are those of the angles. The gradient is a turn back.
     """
 
+    place = mode.place()
+
     @mx.custom_function
     def turn(query: mx.array, key: mx.array) -> Pair:
-        return _turn(query, key, cosine, sine)
+        return _turn(query, key, cosine, sine, place)
 
     @turn.vjp
     def turn_back(primals: Sequence[mx.array], cotangents: Sequence[mx.array], outputs: object) -> Pair:
-        return _turn(cotangents[0], cotangents[1], cosine, -sine)
+        return _turn(cotangents[0], cotangents[1], cosine, -sine, place)
 
     turned: Pair = turn(query, key)
     return turned
 
 
-def _turn(query: mx.array, key: mx.array, cosine: mx.array, sine: mx.array) -> Pair:
+def _turn(query: mx.array, key: mx.array, cosine: mx.array, sine: mx.array, place: Place) -> Pair:
     B, H, T, width = query.shape
     n_heads = H + key.shape[1]
     angles = (mx.broadcast_to(wave, (B, 1, T, width // 2)) for wave in (cosine, sine))
@@ -39,5 +43,5 @@ def _turn(query: mx.array, key: mx.array, cosine: mx.array, sine: mx.array) -> P
     template = {"Element": query.dtype, "HALF": width // 2}
     pairs = B * n_heads * T * (width // 2)
     groups = Groups((-(-pairs // THREADS), 1, 1), THREADS)
-    turned_query, turned_key = launch("rotary", inputs, outputs, template, groups)
+    turned_query, turned_key = launch("rotary", inputs, outputs, template, groups, place)
     return turned_query, turned_key

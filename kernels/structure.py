@@ -1,6 +1,8 @@
 """Masks as the kernels take them: a few numbers where a mask has structure, an array where it has none.
 
-The numbers are explained in mask.metal, which reads them.
+The numbers are explained in mask.metal, which reads them: `ahead` says how far a query sees ahead (0 for `Causal`),
+`reach` how far in both directions (`Window.size` - 1), `always_seen` how many first slots it sees all the same
+(`Window.keep`).
 """
 
 from __future__ import annotations
@@ -42,6 +44,7 @@ class Structure:
     documents: tuple[np.ndarray, np.ndarray] | None = None
     allowed: mx.array | None = None
     bias: mx.array | None = None
+    drawn: dict[tuple[int, ...], dict[str, mx.array]] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def numbers(self) -> np.ndarray:
@@ -74,11 +77,11 @@ def structure_of(mask: Mask, queries: np.ndarray, keys: np.ndarray, bias: mx.arr
     return Structure(
         slots=slots or Slots(0, 0, 0),
         ahead=0 if any(isinstance(part, Causal) for part in taken) else UNLIMITED,
-        reach=band.size - 1 if band else UNLIMITED,
-        always_seen=band.keep if band else 0,
+        reach=min(band.size - 1, UNLIMITED) if band else UNLIMITED,
+        always_seen=min(band.keep, UNLIMITED) if band else 0,
         hidden=_spans([part for part in taken if isinstance(part, Padding)]),
         documents=_documents([part for part in taken if isinstance(part, Documents)], queries, keys),
-        allowed=mx.array(np.logical_and.reduce(np.broadcast_arrays(*drawn))) if drawn else None,
+        allowed=mx.array(np.logical_and.reduce(np.broadcast_arrays(*map(_of_rank_4, drawn)))) if drawn else None,
         bias=bias,
     )
 
@@ -116,7 +119,7 @@ def _spans(paddings: Sequence[Padding]) -> np.ndarray:
     n_rows = max((part.batch for part in paddings), default=1)
     spans = np.zeros((n_rows, N_SPANS, 2), np.int32)
     for i, part in enumerate(paddings):
-        spans[:, i, 0], spans[:, i, 1] = part.starts, part.stops
+        spans[:, i, 0], spans[:, i, 1] = (np.minimum(ends, UNLIMITED) for ends in (part.starts, part.stops))
     return spans
 
 
@@ -125,4 +128,12 @@ def _documents(
 ) -> tuple[np.ndarray, np.ndarray] | None:
     if not found:
         return None
-    return found[0].of_queries(queries).astype(np.int32), found[0].of_keys(keys).astype(np.int32)
+    of_queries, of_keys = found[0].of_queries(queries), found[0].of_keys(keys)
+    # Ids may be hashes, too long for a kernel; their ranks tell the same.
+    ranks = np.unique(np.concatenate([of_queries, of_keys], axis=1), return_inverse=True)[1].astype(np.int32)
+    ranks = ranks.reshape(len(of_queries), -1)
+    return ranks[:, : len(queries)], ranks[:, len(queries) :]
+
+
+def _of_rank_4(drawn: np.ndarray) -> np.ndarray:
+    return drawn.reshape((1,) * (4 - drawn.ndim) + drawn.shape)

@@ -48,6 +48,7 @@ def comparisons() -> Iterator[Comparison]:
         for name, mask in MASKS.items():
             yield from _compare(dtype, 32, 24, name, mask)
         yield from _compare_arrays(dtype)
+        yield from _compare_one(dtype)
         yield from _compare_rotary(dtype)
 
 
@@ -61,12 +62,15 @@ def _compare(dtype: mx.Dtype, dk: int, dv: int, name: str, mask: Mask) -> Iterat
         wanted, weights = explicit(operands, allowed)
         width = f"{dk}" if dk == dv else f"{dk}, {dv}"
         yield Comparison(kernel, width, dtype, name, distance(output, wanted))
+        yield Comparison(f"{kernel}: log-sum-exp", width, dtype, name, _lse_error(operands, allowed, lse))
         if kernel == "forward":
             yield Comparison("backward", width, dtype, name, _gradients(operands, mask, allowed))
             made = attention_weights(operands[0], operands[1], lse, mask=mask)
             yield Comparison("weights", width, dtype, name, distance(made, weights))
-            row_sum, _ = attention_mass(operands[0], operands[1], lse, Causal(), mask=mask)
+            row_sum, outside = attention_mass(operands[0], operands[1], lse, Causal(), mask=mask)
             yield Comparison("mass", width, dtype, name, distance(row_sum, weights.sum(-1)))
+            stray = mx.where(Causal().array(T, S), 0, weights).sum(-1)
+            yield Comparison("mass: outside", width, dtype, name, distance(outside, stray))
 
 
 def _compare_arrays(dtype: mx.Dtype) -> Iterator[Comparison]:
@@ -77,6 +81,13 @@ def _compare_arrays(dtype: mx.Dtype) -> Iterator[Comparison]:
         output, _ = attention_with_lse(*operands, mask)
         wanted, _ = explicit(operands, *((mask, None) if mask is allowed else (None, mask)))
         yield Comparison("forward", "32, 24", dtype, name, distance(output, wanted))
+
+
+def _compare_one(dtype: mx.Dtype) -> Iterator[Comparison]:
+    """One query and one key: inputs so small that they come in another address space."""
+    operands = draw(dtype, 1, 1, 8, 8)
+    output, _ = attention_with_lse(*(x[:1, :1] for x in operands))
+    yield Comparison("decode, one key", "8", dtype, "none", distance(output, operands[2][:1, :1].astype(mx.float32)))
 
 
 def _compare_rotary(dtype: mx.Dtype) -> Iterator[Comparison]:
@@ -94,7 +105,8 @@ def draw(dtype: mx.Dtype, T: int, S: int, dk: int, dv: int) -> Operands:
     """Queries [B, H, T, dk], keys [B, Hkv, S, dk] and values [B, Hkv, S, dv], the same each time."""
     shapes = ((B, HEADS, T, dk), (B, KEY_HEADS, S, dk), (B, KEY_HEADS, S, dv))
     made = [mx.random.normal(shape, key=mx.random.key(i)).astype(dtype) for i, shape in enumerate(shapes)]
-    return made[0], made[1], made[2]
+    query, key, value = (mx.contiguous(x.swapaxes(1, 2)).swapaxes(1, 2) for x in made)  # as models lay them out
+    return query, key, value
 
 
 def explicit(
@@ -114,6 +126,12 @@ def distance(found: mx.array, wanted: mx.array) -> float:
     """The largest difference, as a share of the largest value."""
     largest = mx.maximum(mx.abs(wanted).max(), 1e-30)
     return float((mx.abs(found.astype(mx.float32) - wanted.astype(mx.float32)).max() / largest).item())
+
+
+def _lse_error(operands: Operands, allowed: mx.array, lse: mx.array) -> float:
+    query, key, _ = (x.astype(mx.float32) for x in operands)
+    scores = (query * query.shape[-1] ** -0.5) @ mx.repeat(key, query.shape[1] // key.shape[1], axis=1).swapaxes(-1, -2)
+    return distance(lse, mx.logsumexp(mx.where(allowed, scores, -mx.inf), axis=-1))
 
 
 def _gradients(operands: Operands, mask: Mask, allowed: mx.array) -> float:

@@ -5,7 +5,10 @@
 // Threadgroup memory: none. Barriers: none.
 // Device memory, bytes a chosen head and row of the batch, M chosen rows: read ceil(M / ROWS) S DK e
 // and ceil(S / 64) M (DK e + 4); written 4 M S.
+// Registers a thread, 4 bytes each: (ROWS + 1) DK / 8 + 5 ROWS and about 30 more; the plan keeps ROWS DK at 256 or
+// less.
 
+#include "unroll.metal"
 #include "exponential.metal"
 #include "lanes.metal"
 #include "mask.metal"
@@ -35,32 +38,35 @@ const int64_t first_place = (int64_t(batch) * query_shape[1] + head) * T;
 
 float queries[ROWS][DK / 8];
 float lses[ROWS];
+int chosen[ROWS];
+UNROLL
 for (int r = 0; r < ROWS; r++) {
-  const int row = rows[metal::min(first_row + r, n_rows - 1)];
+  chosen[r] = rows[metal::min(first_row + r, n_rows - 1)];
   load_shared_part<Element, DK>(
       queries[r],
-      query + batch * query_strides[0] + head * query_strides[1] + row * query_strides[2],
+      query + batch * query_strides[0] + head * query_strides[1] + chosen[r] * query_strides[2],
       query_strides[3],
       true,
       lane);
-  lses[r] = lse[first_place + row];
+  lses[r] = lse[first_place + chosen[r]];
 }
 
 for (int first = begin; first < metal::min(begin + 64, S); first += 4) {
   const int position = first + key_of(lane);
   float keys[DK / 8];
   load_part<Element, DK>(keys, head_keys + position * key_strides[2], key_strides[3], position < S, lane);
+  UNROLL
   for (int r = 0; r < ROWS; r++) {
-    const int row = rows[metal::min(first_row + r, n_rows - 1)];
     float score = product<DK>(queries[r], keys) * scale;
-    const bool seen = position < S && mask.allows(row, position);
+    const bool seen = position < S && mask.allows(chosen[r], position);
     if (BIASED && seen) {
-      score +=
-          bias[batch * bias_strides[0] + head * bias_strides[1] + row * bias_strides[2] + position * bias_strides[3]];
+      const device float* row_bias =
+          bias + batch * bias_strides[0] + head * bias_strides[1] + chosen[r] * bias_strides[2];
+      score += row_bias[position * int(bias_strides[3])];
     }
     if (part_of(lane) == 0 && position < S && first_row + r < n_rows) {
       const int64_t place = ((int64_t(batch) * heads_shape[0] + chosen_head) * n_rows + first_row + r) * S + position;
-      weights[place] = seen && score > -INFINITY ? power_of_e(score - lses[r]) : 0;
+      weights[place] = seen && score != -INFINITY ? power_of_e(score - lses[r]) : 0;
     }
   }
 }

@@ -77,7 +77,7 @@ def attend(
             _tell_stages(query, key, sight, recipe, watch)
             weights = kernels.weights(query, key, lse, sight.structure, recipe.scale(query.shape[-1]))
             watch("weights", weights.astype(value.dtype))
-    elif fuses and ON_METAL and not sight.empty_rows:
+    elif fuses and ON_METAL and mx.default_device() == mx.gpu and not sight.empty_rows:
         context = _fused(query, key, value, sight, recipe.scale(query.shape[-1]))
         if watch:
             watch("weights", _weights(query, key, sight, recipe, watch))

@@ -14,6 +14,13 @@ def write_bytes(path: Path | str, data: bytes) -> None:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        _write(path, data)
+    except OSError as error:  # names the file that was asked for, not the temporary one
+        raise type(error)(error.errno, error.strerror, str(path)) from None
+
+
+def _write(path: Path, data: bytes) -> None:
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import sys
 from collections.abc import Callable
@@ -10,6 +11,13 @@ import pytest
 from hypothesis import settings
 
 from mlxdecoder.cli import main
+
+try:
+    import PySide6.QtWidgets  # noqa: F401
+except ImportError:
+    pytest_plugins: list[str] = []
+else:  # left to itself it would end the whole run where Qt cannot be loaded
+    pytest_plugins = ["pytestqt.plugin"] if importlib.util.find_spec("pytestqt") else []
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("untimed", settings.default, deadline=None)

@@ -121,30 +121,42 @@ class EmulatedKernel:
             ValueError: MLX refuses the arguments.
         """
         arrays = [array if isinstance(array, mx.array) else mx.array(array) for array in inputs]
-        text, program = self._program(
-            arrays,
-            output_shapes=[tuple(shape) for shape in output_shapes],
-            output_dtypes=list(output_dtypes),
-            grid=tuple(grid),
-            threadgroup=tuple(threadgroup),
-            template=list(template or []),
-            init_value=init_value,
-            stream=stream,
-        )
+        options = {
+            "output_shapes": [tuple(shape) for shape in output_shapes],
+            "output_dtypes": list(output_dtypes),
+            "grid": tuple(grid),
+            "threadgroup": tuple(threadgroup),
+            "template": list(template or []),
+            "init_value": init_value,
+            "stream": stream,
+        }
+
+        @mx.custom_function
+        def run(*given: mx.array) -> list[mx.array]:
+            return self._run(given, verbose, options)
+
+        @run.vjp
+        def refuse(*_: object) -> None:
+            raise RuntimeError("[Primitive::vjp] Not implemented for CustomKernel.")  # MLX's words
+
+        found: list[mx.array] = run(*arrays)
+        return found
+
+    def _run(self, arrays: Sequence[mx.array], verbose: bool, options: dict[str, Any]) -> list[mx.array]:
+        text, program = self._program(arrays, **options)
         if verbose:
             print(text.text)
-        buffers = self._input_buffers(arrays) | self._output_buffers(output_shapes, output_dtypes, init_value)
+        shapes, dtypes = options["output_shapes"], options["output_dtypes"]
+        buffers = self._input_buffers(arrays) | self._output_buffers(shapes, dtypes, options["init_value"])
         result = program.run(
             [buffers[program.arguments[index].name] for index in range(len(program.arguments))],
-            grid=grid,
-            threadgroup=threadgroup,
+            grid=options["grid"],
+            threadgroup=options["threadgroup"],
             timeout=self._timeout,
             order_matters=self._atomic,
         )
         self.work = result.work
-        return [
-            to_mlx(result.outputs[name], dtype) for name, dtype in zip(self._output_names, output_dtypes, strict=True)
-        ]
+        return [to_mlx(result.outputs[name], dtype) for name, dtype in zip(self._output_names, dtypes, strict=True)]
 
     def _program(self, arrays: Sequence[mx.array], **options: Any) -> tuple[GeneratedText, Program]:
         """The text for these arguments, and its build; both are kept for whatever gives the same text."""

@@ -17,7 +17,11 @@ from mlxdecoder.kernels.shapes import MOST_DECODED, TYPES, Shape
 
 ABOUT = "The Metal kernels: which path serves which shape, how their work is cut up, and whether they are right here."
 NAMES = {str(dtype).rpartition(".")[2]: dtype for dtype in TYPES}
-PLACES = {"metal": "on Metal", "emulator": "in the emulator, on the processor", "off": "not at all"}
+PLACES = {
+    "metal": "Kernels run on Metal.",
+    "emulator": "Kernels run in the emulator, on the processor.",
+    "off": "No kernels run here.",
+}
 EXAMPLES = ((16, 16, 16), (128, 128, 32), (1, 40, 16), (512, 512, 64), (1, 4096, 64), (8, 4096, 128), (64, 64, 12))
 
 
@@ -62,7 +66,7 @@ def show_list(options: argparse.Namespace) -> None:
         paths = [[*_sizes(shape), here.name, there.name, there.reason] for shape, here, there in rows]
         print_json({"where": where, "paths": paths})
         return
-    print(f"Kernels run {PLACES[where]}. MLXDECODER_KERNELS=off, on or emulate changes that.\n")
+    print(f"{PLACES[where]} MLXDECODER_KERNELS=off, on or emulate changes that.\n")
     header = ["queries", "keys", "width", "here", "on Metal", "because", "MLX alone on Metal"]
     cells = [[*_sizes(shape), here.name, there.name, there.reason, path_in_mlx(shape)] for shape, here, there in rows]
     print(table(header, cells))
@@ -72,7 +76,7 @@ def show_list(options: argparse.Namespace) -> None:
 def _plans(shape: Shape) -> Iterator[plan.Plan]:
     if shape.T <= MOST_DECODED:
         yield plan.decode(shape)
-        splits = plan.decode(shape).sizes["SPLITS"]
+        splits = plan.decode(shape).groups.count[0]
         if splits > 1:
             yield plan.combine(shape, splits)
     else:

@@ -13,6 +13,7 @@ from typing import Any
 from mlxdecoder.commands.common import Subparsers, add_command, add_json, command_line
 from mlxdecoder.commands.train_options import add_model_options, add_training_options
 from mlxdecoder.errors import UserError
+from mlxdecoder.mistakes import switch_on
 from mlxdecoder.streams import unheard_is_fine
 from mlxdecoder.text.bleu import bleu
 from mlxdecoder.text.corpus import Pair, read_corpus
@@ -45,10 +46,14 @@ class Text:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where the pairs come from: one or two files, or none for the toy grammar; kept in the checkpoints of the run."""
+    """Where the pairs come from, one or two files or the toy grammar, and the mistakes that the app trains with.
+
+    Kept in the checkpoints of the run.
+    """
 
     corpus: list[str]
     limit: int | None
+    mistakes: tuple[str, ...] = ()
 
     def read(self) -> Text:
         if not self.corpus:
@@ -147,7 +152,9 @@ def _resumed(options: argparse.Namespace, say: Say) -> tuple[Trainer, ConsoleObs
     say(f"{text.said}\nGoing on from step {step} of {training.steps}.")
     prepared = prepare(text.train, text.validation, 0, checkpoint.tokenizer)
     observer = ConsoleObserver(training.steps, step, options.json)
-    trainer = _trainer(as_translator(checkpoint), prepared, training, folder, observer, origin)
+    model = as_translator(checkpoint)
+    model.recipe = switch_on(origin.mistakes)
+    trainer = _trainer(model, prepared, training, folder, observer, origin)
     trainer.resume(newest)
     return trainer, observer, text
 
@@ -168,7 +175,8 @@ def _trainer(
         training,
         folder=folder,
         observer=observer,
-        origin={"corpus": origin.corpus, "limit": origin.limit},
+        origin={"corpus": origin.corpus, "limit": origin.limit}
+        | ({"mistakes": list(origin.mistakes)} if origin.mistakes else {}),
     )
 
 

@@ -9,7 +9,7 @@ import mlx.core as mx
 import pytest
 
 from mlxdecoder import kernels
-from mlxdecoder.kernels import launch, source
+from mlxdecoder.kernels import launch, mode, source
 from mlxdecoder.kernels.emulator import available, static_check
 from mlxdecoder.kernels.verify import draw
 from mlxdecoder.masks import Causal, Documents, Mask
@@ -27,8 +27,8 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Found]:
     found: Found = []
     make = launch._kernel
 
-    def checking(name: str, inputs: tuple[str, ...], outputs: tuple[str, ...], on_metal: bool, checks: bool) -> Any:
-        kernel, text = make(name, inputs, outputs, on_metal, checks), source.read(name)
+    def checking(name: str, inputs: tuple[str, ...], outputs: tuple[str, ...], place: mode.Place) -> Any:
+        kernel, text = make(name, inputs, outputs, place), source.read(name)
         given = {"name": name, "input_names": list(inputs), "output_names": list(outputs)}
         given |= {"source": text.body, "header": text.header, "ensure_row_contiguous": False}
 

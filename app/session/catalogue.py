@@ -1,0 +1,66 @@
+"""What the worker says of the model and of the mistakes, for the window, which knows neither."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Model:
+    """A loaded model; `kinds` are the kinds of attention that it has."""
+
+    name: str
+    path: str | None
+    fingerprint: str
+    architecture: str
+    layers: int
+    encoder_layers: int
+    heads: int
+    kv_heads: int
+    width: int
+    vocab: int
+    parameters: int
+    kinds: tuple[str, ...]
+
+    def layers_of(self, kind: str) -> int:
+        return self.encoder_layers if kind == "encoder" else self.layers
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A card of the catalogue of mistakes."""
+
+    id: str
+    number: int
+    title: str
+    stage: str
+    right: str
+    wrong: str
+    heatmap: str
+    curves: str
+    generation: str
+    question: str
+    answer: str
+    contracts: tuple[str, ...]
+    trains_only: bool
+    generates_only: bool
+    harmless: bool
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A size of model and training to choose."""
+
+    name: str
+    title: str
+    steps: int
+
+
+def model_of(fields: Mapping[str, Any]) -> Model:
+    return Model(**{**fields, "kinds": tuple(fields["kinds"])})
+
+
+def entry_of(fields: Mapping[str, Any]) -> Entry:
+    return Entry(**{**fields, "contracts": tuple(fields["contracts"])})

@@ -1,0 +1,49 @@
+"""Mistakes on and off, as changes that can be undone. No Qt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mlxdecoder.app.session.catalogue import Entry
+from mlxdecoder.app.session.session import Session
+
+
+def switch(session: Session, name: str, on: bool) -> None:
+    """Switch one mistake on or off, in whatever combination, and generate anew."""
+    chosen = {*session.document.mistakes} - {name} | ({name} if on else set())
+    if chosen != set(session.document.mistakes):
+        _become(session, f"switch {'on' if on else 'off'}: {title(session, name)}", chosen)
+
+
+def back_to_correct(session: Session) -> None:
+    """Switch everything off."""
+    if session.document.mistakes:
+        _become(session, "go back to correct", ())
+
+
+def _become(session: Session, what: str, chosen: Iterable[str]) -> None:
+    order = {name: place for place, name in enumerate(session.entries)}
+    session.change(what, mistakes=tuple(sorted(chosen, key=lambda name: (order.get(name, -1), name))))
+    if session.alive:
+        session.generate()
+
+
+def title(session: Session, name: str) -> str:
+    """The title of a mistake; its id where the catalogue does not know it."""
+    return session.entries[name].title if name in session.entries else name
+
+
+def shows_in(entry: Entry) -> str:
+    """Where a mistake shows, when it is not everywhere."""
+    return "training" if entry.trains_only else "generating" if entry.generates_only else ""
+
+
+def advice(entry: Entry) -> str:
+    """Where to look for what a mistake does."""
+    if entry.harmless:
+        return "Looks like a mistake, and is none."
+    return {
+        "training": "Shows only in training: a trained model does the same with it. Train a twin to see it.",
+        "generating": "Shows only while generating: training does not meet it.",
+        "": "",
+    }[shows_in(entry)]

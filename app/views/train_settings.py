@@ -1,0 +1,190 @@
+"""What is trained, on what, and where it is kept."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QFileDialog,
+    QFormLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QSpinBox,
+    QWidget,
+)
+
+from mlxdecoder.app.bridge import Bridge
+from mlxdecoder.app.session.session import Session
+from mlxdecoder.app.views.parts import button, named
+from mlxdecoder.app.views.wording import counted
+
+INDEX = "run.json"  # in every folder of a training
+BUILT_IN = "Toy sentences"
+MOST_STEPS = 1_000_000
+
+
+class TrainSettings(QWidget):
+    """The choices before a training; `changed` tells of those that decide what can be done."""
+
+    changed = Signal()
+
+    def __init__(self, session: Session, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self.corpus: Path | None = None
+        self._steps_of = ""  # the preset whose usual steps were taken
+        self._make()
+        form = QFormLayout(self)
+        form.setContentsMargins(0, 0, 0, 0)
+        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+        _add(form, "Preset", self.preset)
+        _add(form, "Sentences", self._corpus, self._choose_corpus, self._built_in)
+        _add(form, "Kept in", self._folder, self._choose_folder)
+        _add(form, "Steps", self.steps)
+        _add(form, "Probe", self.probe)
+        form.addRow(self.mistaken)
+        self._connect()
+        bridge.changed.connect(self.session_changed)
+        for topic in ("welcome", "document"):
+            self.session_changed(topic)
+        self.propose_folder()
+
+    def _make(self) -> None:
+        self.preset = named(QComboBox(minimumContentsLength=8), "Preset")
+        # Its longest title must not decide how wide the panel is.
+        self.preset.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.steps = named(QSpinBox(minimum=1, maximum=MOST_STEPS), "Steps")
+        self.steps.setGroupSeparatorShown(True)
+        self.probe = named(QLineEdit(), "Probe sentence")
+        self.probe.setToolTip("One sentence that is translated and looked at again and again while training goes on")
+        self.mistaken = QCheckBox()
+        self._corpus = named(QLineEdit(BUILT_IN, readOnly=True), "Sentences to learn from")
+        self._corpus.setToolTip("A text file with a sentence, a tab and its translation in each line; or drop one here")
+        self._folder = named(QLineEdit(), "Folder of the training")
+        self._choose_corpus = named(button("Choose…", "Choose a file of sentences"), "Choose sentences")
+        self._built_in = button("Built in", f"Back to the {BUILT_IN.lower()} that are built in")
+        self._choose_folder = named(button("Choose…", "Choose where it is kept"), "Choose the folder of the training")
+
+    def _connect(self) -> None:
+        self.preset.activated.connect(self._preset_chosen)
+        self.probe.editingFinished.connect(self._probe_written)
+        self._choose_corpus.clicked.connect(self._ask_for_corpus)
+        self._built_in.clicked.connect(self._take_built_in)
+        self._choose_folder.clicked.connect(self._ask_for_folder)
+        self._folder.textChanged.connect(self.changed)
+
+    @property
+    def folder(self) -> Path:
+        return Path(self._folder.text()).expanduser()
+
+    @property
+    def holds_run(self) -> bool:
+        """Whether the chosen folder is that of a training which was begun before."""
+        return bool(self._folder.text()) and (self.folder / INDEX).is_file()
+
+    @property
+    def mistakes(self) -> list[str]:
+        """The mistakes that are trained with."""
+        return list(self._session.document.mistakes) if self.mistaken.isChecked() else []
+
+    @Slot(str)
+    def session_changed(self, topic: str) -> None:
+        if topic == "welcome":
+            self._show_presets()
+        if topic == "document":
+            self._show_document()
+
+    def _show_presets(self) -> None:
+        self.preset.clear()
+        for preset in self._session.presets:
+            self.preset.addItem(preset.title, preset.name)
+        self._steps_of = ""
+        self._show_document()
+
+    def _show_document(self) -> None:
+        document = self._session.document
+        self.preset.setCurrentIndex(self.preset.findData(document.preset))
+        self.preset.setToolTip(self.preset.currentText())
+        self._take_steps(document.preset)
+        if not self.probe.hasFocus():
+            self.probe.setText(document.probe)
+        self.mistaken.setVisible(bool(document.mistakes))
+        self.mistaken.setText(f"Train with the {counted(len(document.mistakes), 'mistake')} switched on")
+        if not document.mistakes:
+            self.mistaken.setChecked(True)
+
+    def _take_steps(self, name: str) -> None:
+        """The usual steps of a preset, when it is another than before."""
+        usual = [preset.steps for preset in self._session.presets if preset.name == name]
+        if usual and name != self._steps_of:
+            self._steps_of = name
+            self.steps.setValue(usual[0])
+
+    @Slot()
+    def _preset_chosen(self) -> None:
+        self._session.change("choose preset", preset=self.preset.currentData())
+        self.propose_folder()
+
+    @Slot()
+    def _probe_written(self) -> None:
+        if self.probe.text().strip():
+            self._session.change("change probe", probe=self.probe.text().strip())
+
+    def take_corpus(self, path: Path | None) -> None:
+        """Learn from this file, or from the sentences that are built in."""
+        self.corpus = path
+        self._corpus.setText(BUILT_IN if path is None else path.name)
+        self._corpus.setCursorPosition(0)
+        self._corpus.setToolTip(BUILT_IN if path is None else str(path))
+        self.changed.emit()
+
+    def propose_folder(self) -> None:
+        """A folder that is not used yet."""
+        name = self.preset.currentData() or self._session.document.preset
+        self._folder.setText(str(free_folder(self._session.runs, name)))
+
+    @Slot()
+    def _ask_for_corpus(self) -> None:
+        dialog = QFileDialog(self, "Choose a file of sentences", str(Path.home()))
+        dialog.setNameFilters(["Sentence pairs (*.tsv *.txt *.gz)", "All files (*)"])
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(self._corpus_selected)
+        dialog.open()
+
+    @Slot()
+    def _ask_for_folder(self) -> None:
+        dialog = QFileDialog(self, "Choose where the training is kept", str(self.folder.parent))
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(self._folder.setText)
+        dialog.open()
+
+    @Slot(str)
+    def _corpus_selected(self, path: str) -> None:
+        self.take_corpus(Path(path))
+
+    @Slot()
+    def _take_built_in(self) -> None:
+        self.take_corpus(None)
+
+
+def free_folder(base: Path, name: str) -> Path:
+    """A folder for a new training that does not exist yet."""
+    numbers = itertools.count(1)
+    return next(folder for number in numbers if not (folder := base / f"{name} {number}").exists())
+
+
+def _add(form: QFormLayout, name: str, field: QWidget, *beside: QWidget) -> None:
+    """A row with a label that leads to its first widget."""
+    row = QHBoxLayout()
+    for widget in (field, *beside):
+        row.addWidget(widget)
+    label = QLabel(name)
+    label.setBuddy(field)
+    form.addRow(label, row)

@@ -1,0 +1,70 @@
+"""The pinned sentence: what a model that is being trained makes of it, and where it looks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from mlxdecoder.app.worker.engine import Engine, mistaken
+from mlxdecoder.app.worker.watching import compact
+from mlxdecoder.commands.train import Text
+from mlxdecoder.errors import UserError
+from mlxdecoder.generate import generate
+from mlxdecoder.maps import AttentionMap
+from mlxdecoder.models import Translator
+from mlxdecoder.text.tokenizer import Tokenizer
+from mlxdecoder.trace import attend
+
+
+class Probe:
+    """Tries one sentence on a model.
+
+    The weights are those of one wording of the translation, read at once as in training, so that pictures of different
+    steps have the same rows; without a wording, of what the model writes. Raises `UserError` for a blank sentence.
+    """
+
+    def __init__(self, sentence: str, tokenizer: Tokenizer, model: Translator, wording: Sequence[int] | None) -> None:
+        self._tokenizer, self._model, self._wording = tokenizer, model, wording
+        self._source = tokenizer.encode(sentence)
+        if not self._source:
+            raise UserError("probe: no words found in it; a sentence is wanted.")
+
+    def look(self, step: int) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """What the model writes now and where it looks: fields and arrays of a `probe` message."""
+        tokens = generate(self._model, [self._source])[0].tokens
+        target = tokens if self._wording is None else self._wording
+        told: dict[str, Any] = {"step": step, "translation": self._tokenizer.decode(tokens), "queries": {}, "keys": {}}
+        arrays: dict[str, np.ndarray] = {}
+        for seen in self._maps(target):
+            told["queries"][seen.kind], told["keys"][seen.kind] = seen.queries, seen.keys
+            arrays[f"{seen.kind}.weights"] = compact(seen.weights)
+            arrays[f"{seen.kind}.intended"] = np.asarray(seen.intended)
+        return told, arrays
+
+    def _maps(self, target: Sequence[int]) -> Iterator[AttentionMap]:
+        config = self._model.config
+        read = [config.begin_id, *target][: config.max_length]
+        trace = attend(self._model, self._source, read)
+        source, written = self._tokenizer.pieces(self._source), self._tokenizer.pieces(read)
+        yield trace.attention_map("encoder", source, source, window=config.window)
+        yield trace.attention_map("decoder", written, written, window=config.window)
+        yield trace.attention_map("cross", written, source)
+
+
+def wording_of(sentence: str, text: Text, tokenizer: Tokenizer, engine: Engine) -> list[int] | None:
+    """The translation of a sentence in a corpus; or by the open model, if it reads the same tokens; or None."""
+    for pair in chain(text.train, text.validation):
+        if pair.source == sentence.strip():
+            return tokenizer.encode(pair.target)
+    try:
+        checkpoint = engine.checkpoint
+    except UserError:
+        return None
+    source = tokenizer.encode(sentence)
+    if not isinstance(checkpoint.model, Translator) or checkpoint.tokenizer.fingerprint != tokenizer.fingerprint:
+        return None
+    with mistaken(checkpoint.model, ()):
+        return generate(checkpoint.model, [source])[0].tokens if source else None

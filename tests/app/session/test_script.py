@@ -1,0 +1,130 @@
+"""The script that is copied, run as a user would run it, makes the numbers that the window shows."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mlxdecoder.app.session.document import Document, Sampling, View
+from mlxdecoder.app.session.script import script
+from mlxdecoder.app.session.session import Session
+from mlxdecoder.app.worker.engine import Engine, mistaken
+from mlxdecoder.trace import attend
+from mlxdecoder.training.checkpoint import Checkpoint
+from mlxdecoder.translate import load
+from tests.app.worker.asking import engine_with, generate, recorded, save, untrained
+
+QUOTED = """l'été "日本" \\n"""
+DRAWN = Sampling(temperature=1.5, top_k=20, top_p=0.95, seed=3)
+DOCUMENTS = {
+    "as at the first start": Document(),
+    "the sentence has quotes": Document(sentence="""The "old" dog's\\n été 猫 eats."""),
+    "a mistake is on": Document(mistakes=("no-causal-mask",), view=View(kind="decoder", layer=1, head=2)),
+    "two mistakes are on, the right side is shown": Document(
+        mistakes=("no-causal-mask", "no-scale"), view=View(kind="decoder", side="right")
+    ),
+    "the change that a mistake makes": Document(
+        mistakes=("no-scale",), view=View(kind="decoder", stage="weights", side="change")
+    ),
+    "the change in the cross-attention": Document(mistakes=("no-scale",), view=View(side="change", step=2)),
+    "the change in the encoder": Document(mistakes=("no-scale",), view=View(kind="encoder", side="change")),
+    "a mistake of the cache": Document(mistakes=("cache-position-zero",), view=View(kind="decoder", stage="scaled")),
+    "tokens are forced": Document(forced={3: 50, 1: 100}, view=View(kind="decoder")),
+    "a drawn generation with a forced token": Document(forced={1: 100}, sampling=DRAWN),
+    "a drawn generation": Document(sampling=DRAWN, view=View(kind="decoder", stage="scores")),
+    "a beam": Document(sampling=Sampling(beam=4), sentence="The small old dog sees a red house and the black cat."),
+    "a beam with a forced token": Document(sampling=Sampling(beam=3), forced={2: 100}),
+    "masked scores of the encoder": Document(view=View(kind="encoder", stage="masked")),
+    "masked scores up to a step": Document(view=View(kind="decoder", stage="masked", step=3)),
+    "the mean of the heads": Document(view=View(average=True, layer=1, head=3)),
+    "norm-weighted, with a mistake": Document(mistakes=("no-causal-mask",), view=View(stage="norms", kind="decoder")),
+    "norm-weighted, the change in the cross-attention": Document(
+        mistakes=("no-scale",), view=View(stage="norms", side="change"), sampling=Sampling(beam=2)
+    ),
+}
+# As the tokens were written; how they are read at once is tested below.
+DOCUMENTS = {name: one.looking(at_once=False) for name, one in DOCUMENTS.items()}
+OTHERS = {
+    "language_model": Document(view=View(kind="decoder", step=1)),
+    "encoder": Document(view=View(kind="encoder", stage="norms")),
+}
+
+
+@pytest.fixture(scope="module")
+def toy() -> Engine:
+    return engine_with(load())
+
+
+def on_screen(engine: Engine, document: Document) -> np.ndarray:
+    """The values that the heatmaps show [L, H, T, S], from what the worker tells."""
+    session = Session([].append, document)
+    for side, mistakes in (("wrong", document.mistakes), ("right", ())):
+        asked = {"forced": {str(step): token for step, token in document.forced.items()}}
+        asked |= {"sampling": vars(document.sampling), "mistakes": list(mistakes)}
+        session.recordings[side] = recorded(generate(engine, document.sentence, **asked))
+    picture = session.picture()
+    assert picture is not None
+    return picture.values
+
+
+def of_script(text: str, folder: Path) -> np.ndarray:
+    """The values that a script arrives at, when it is run in this folder."""
+    file = folder / "copied.py"
+    file.write_text(f"{text}\nimport numpy\nnumpy.save('values.npy', values)\n", encoding="utf-8")
+    ran = subprocess.run([sys.executable, "-P", file.name], cwd=folder, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return np.asarray(np.load(folder / "values.npy"))
+
+
+def assert_same(found: np.ndarray, wanted: np.ndarray, stage: str) -> None:
+    assert found.shape == wanted.shape
+    # What the window is told of all but the weights has half the digits, of which a difference leaves fewer.
+    exact = stage == "weights"
+    largest = float(np.abs(wanted).max(initial=0.0, where=np.isfinite(wanted)))
+    np.testing.assert_allclose(found, wanted, rtol=1e-4 if exact else 1e-3, atol=1e-5 if exact else 3e-3 * largest)
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_the_script_makes_the_numbers_on_screen(toy: Engine, tmp_path: Path, name: str) -> None:
+    document = DOCUMENTS[name]
+    assert_same(of_script(script(document), tmp_path), on_screen(toy, document), document.view.stage)
+
+
+@pytest.mark.parametrize("architecture", OTHERS)
+def test_so_it_does_for_other_models_wherever_they_lie(tmp_path: Path, architecture: str) -> None:
+    checkpoint: Checkpoint = untrained(architecture)
+    save(checkpoint, tmp_path / QUOTED)
+    document = replace(OTHERS[architecture], model=str(tmp_path / QUOTED))
+    found = of_script(script(document, architecture), tmp_path)
+    assert_same(found, on_screen(engine_with(checkpoint), document), document.view.stage)
+
+
+def test_the_page_that_the_script_saves_shows_the_tokens(tmp_path: Path) -> None:
+    of_script(script(Document(sentence="The black cat sleeps.")), tmp_path)
+    page = (tmp_path / "attention.html").read_text(encoding="utf-8")
+    assert "black" in page and "chat" in page
+
+
+def test_the_script_is_short() -> None:
+    assert len(script(Document()).splitlines()) <= 20
+
+
+@pytest.mark.parametrize("side", ["wrong", "right", "change"])
+def test_what_is_read_at_once_is_the_attention_over_the_right_translation(
+    toy: Engine, tmp_path: Path, side: str
+) -> None:
+    document = Document(mistakes=("no-causal-mask",), view=View(kind="decoder", side=side, layer=1, head=2))
+    model, tokenizer = toy.checkpoint.model, toy.checkpoint.tokenizer
+    source = tokenizer.encode(document.sentence)
+    target = [model.config.begin_id, *tokenizer.encode("Le chat noir dort.")]
+    seen = {}
+    for name, mistakes in (("right", []), ("wrong", ["no-causal-mask"])):
+        with mistaken(model, mistakes):
+            seen[name] = attend(model, source, target).stage("decoder")
+    seen["change"] = seen["wrong"] - seen["right"]
+    assert_same(of_script(script(document), tmp_path), seen[side], "weights")

@@ -1,0 +1,78 @@
+"""How the app is started: what is imported by whom, and what the self-test says."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from mlxdecoder.app.__main__ import main
+from mlxdecoder.commands import app as command
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+def python(code: str, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        input=stdin,
+        capture_output=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+def test_the_window_is_made_without_mlx() -> None:
+    done = python("import sys, mlxdecoder.app.window, mlxdecoder.app.application; sys.exit('mlx.core' in sys.modules)")
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_worker_runs_without_qt_and_ends_with_its_stdin() -> None:
+    code = "import sys; from mlxdecoder.app.__main__ import main; main(['--worker'])"
+    done = python(f"{code}; sys.exit('PySide6' in sys.modules)")
+    assert done.returncode == 0, done.stderr
+    assert b'"welcome"' in done.stdout
+
+
+def test_the_self_test_names_what_it_generated_and_where() -> None:
+    done = python("import sys; from mlxdecoder.app.__main__ import main; sys.exit(main(['--self-test']))")
+    assert done.returncode == 0, done.stderr
+    assert b"'Le chat noir dort.' generated on" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("worker", "word"),
+    [
+        ("['/nowhere/worker']", b"could not be started"),
+        ("[sys.executable, '-c', 'import sys; sys.exit(\"no device\")']", b"no device"),
+        ("[sys.executable, '-c', 'import time; time.sleep(60)']", b"no picture after 2 seconds"),
+    ],
+)
+def test_the_self_test_says_what_is_wrong(worker: str, word: bytes) -> None:
+    done = python(f"""
+import sys
+from mlxdecoder.app import client, self_test
+client.worker_command = lambda: {worker}
+client.PATIENCE_AT_THE_END = 100
+self_test.PATIENCE = 2000
+sys.exit(self_test.self_test())
+""")
+    assert done.returncode == 1
+    assert word in done.stderr
+    assert done.stdout == b""
+
+
+def test_without_qt_both_ways_to_start_say_what_to_install(
+    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "is_installed", lambda: False)
+    status, _, said = run("app")
+    assert status == 2
+    assert "pip install 'mlxdecoder[app]'" in said
+    monkeypatch.setattr("mlxdecoder.app.__main__.is_installed", lambda: False)
+    assert main([]) == 2
+    assert "pip install 'mlxdecoder[app]'" in capsys.readouterr().err
