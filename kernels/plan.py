@@ -22,7 +22,10 @@ KEYS_A_STRIP = 64  # of weights.metal, a simdgroup
 
 @dataclass(frozen=True)
 class Plan:
-    """What one launch does: `sizes` go into the kernel's text; bytes are those of the whole launch, nothing skipped."""
+    """What one launch does: `sizes` go into the kernel's text; bytes are those of the whole launch, nothing skipped.
+
+    What several lanes read together, a log-sum-exp for one, is counted once where it is counted at all.
+    """
 
     kernel: str
     sizes: dict[str, int]
