@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, QProcess, QTimer, Signal, Slot
 
 from mlxdecoder.app.protocol import Decoder, Message, ProtocolError, encode
 
-BUDGET = 0.008  # seconds of messages at a time: the window is to stay fluent
+BUDGET = 0.004  # s, for messages at a time, before events have their turn
 PATIENCE, INSISTENCE = 5000, 1000  # ms for a worker to end by itself, and after it was told to
 PATIENCE_AT_THE_END = 25_000  # ms: a training that is being saved must not be cut off
 MOST_ERRORS = 2**16
@@ -136,7 +136,8 @@ class WorkerClient(QObject):
 
     def _deliver_one(self) -> None:
         message = self._messages.popleft()
-        if not self._wanted:
+        # Of a worker that was asked to end, only what it saved is still of interest.
+        if not self._wanted or message.kind in ("saved", "trained"):
             self.received.emit(message)
 
     @Slot(int, QProcess.ExitStatus)

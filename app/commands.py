@@ -53,7 +53,8 @@ class Commands(QObject):
     @Slot()
     def copy_as_python(self) -> None:
         model = self._session.model
-        text = script(self._session.document, model.architecture) if model else script(self._session.document)
+        document = self._session.document.looking(at_once=self._session.reads_at_once)
+        text = script(document, model.architecture) if model else script(document)
         QGuiApplication.clipboard().setText(text)
         self._session.say("A script that makes this picture again is on the clipboard.")
 
@@ -67,7 +68,7 @@ class Commands(QObject):
 
     @Slot()
     def show_settings(self) -> None:
-        _bring_up(self._window.settings_window)
+        bring_up(self._window.settings_window)
 
     # View -------------------------------------------------------------------------------------------------------
 
@@ -133,6 +134,11 @@ class Commands(QObject):
         box.show()
 
     @Slot()
+    def close(self) -> None:
+        """Close the window that the user is in."""
+        (QApplication.activeWindow() or self._window).close()
+
+    @Slot()
     def quit(self) -> None:
         self._window.close()
 
@@ -161,7 +167,9 @@ class Commands(QObject):
         self._window.settings.font_size = min(max(size, SMALLEST_FONT), LARGEST_FONT)
 
 
-def _bring_up(window: QWidget) -> None:
+def bring_up(window: QWidget) -> None:
+    """Show a window above the others, also one that was hidden or minimised."""
+    window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
     window.show()
     window.raise_()
     window.activateWindow()

@@ -55,7 +55,7 @@ class Exports(QObject):
         assert isinstance(entry, QAction)
         self._form = entry.data()
         kind = KINDS[self._session.document.view.kind]
-        dialog = QFileDialog(self._window, f"Export the weights of all heads, {kind}", str(self._near()))
+        dialog = QFileDialog(self._window, self._title(kind), str(self._near()))
         dialog.setNameFilter(f"{FORMATS[self._form].replace('&', '')} (*.{self._form})")
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setDefaultSuffix(self._form)
@@ -79,7 +79,7 @@ class Exports(QObject):
             sentence=document.sentence,
             forced={str(step): token for step, token in document.forced.items()},
             sampling=vars(document.sampling).copy(),
-            mistakes=[] if document.view.side == "right" else list(document.mistakes),
+            mistakes=self._mistakes,
             kind=document.view.kind,
             at_once=self._session.reads_at_once,
         )
@@ -93,6 +93,15 @@ class Exports(QObject):
     @Slot()
     def _show_folder(self) -> None:
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._exported.parent)))
+
+    def _title(self, kind: str) -> str:
+        mistaken = " and the mistakes that are on" if self._mistakes else ""
+        return f"Export the weights of all heads, {kind}, with all tokens{mistaken}; not the stage or step on screen"
+
+    @property
+    def _mistakes(self) -> list[str]:
+        document = self._session.document
+        return [] if document.view.side == "right" else list(document.mistakes)
 
     def _near(self) -> Path:
         beside = self._session.path.parent if self._session.path else Path.home()

@@ -10,14 +10,13 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from mlxdecoder.app.keeper import Keeper
+from mlxdecoder.app.paths import ALL_FILES, CORPORA, KINDS_OF_CORPORA, is_file, is_folder
 from mlxdecoder.app.session.document import SUFFIX, Document
 from mlxdecoder.app.session.session import Session
 from mlxdecoder.app.settings import Settings
 from mlxdecoder.errors import UserError
 
 SESSIONS = f"Sessions (*{SUFFIX})"
-CORPORA = "Corpora (*.tsv *.txt *.csv);;All files (*)"
-KINDS_OF_CORPORA = (".tsv", ".txt", ".csv")
 PARTS_OF_CHECKPOINTS = (".safetensors", ".model", ".json")
 Button = QMessageBox.StandardButton
 Then = Callable[[], object]
@@ -44,7 +43,7 @@ class Files(QObject):
     @Slot()
     def choose(self) -> None:
         """Let the user choose what to open."""
-        dialog = self._dialog("Open a session", f"{SESSIONS};;All files (*)")
+        dialog = self._dialog("Open a session", f"{SESSIONS};;{ALL_FILES}")
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.fileSelected.connect(self.open_chosen)
         dialog.open()
@@ -55,16 +54,16 @@ class Files(QObject):
 
     def open(self, path: Path) -> None:
         """Open a session, a checkpoint or a corpus, whatever it is."""
-        if path.is_dir():
+        if is_folder(path):
             self._session.open_model(str(path))
-        elif not path.is_file():
+        elif not is_file(path):
             self._session.say(f"{path.name}: is not there.")
         elif path.suffix.lower() in KINDS_OF_CORPORA:
             self.corpus_chosen.emit(str(path))
         elif path.suffix.lower() in PARTS_OF_CHECKPOINTS:
             self._session.open_model(str(path.parent))
-        else:
-            self._when_saved(lambda: self._load(path))
+        elif (document := self._read(path)) is not None:  # before anything is asked: it may be no session
+            self._when_saved(lambda: self._begin(document, path))
 
     @Slot()
     def save(self) -> None:
@@ -102,7 +101,7 @@ class Files(QObject):
     @Slot()
     def choose_corpus(self) -> None:
         """Let the user choose what to train on."""
-        dialog = self._dialog("Choose a corpus", CORPORA)
+        dialog = self._dialog("Choose a corpus", f"{CORPORA};;{ALL_FILES}")
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.fileSelected.connect(self.corpus_chosen)
         dialog.open()
@@ -119,16 +118,18 @@ class Files(QObject):
     def _start_new(self) -> None:
         self._session.start_over(Document())
 
-    def _load(self, path: Path) -> None:
+    def _read(self, path: Path) -> Document | None:
         try:
-            document = Document.load(path)
+            return Document.load(path)
         except UserError as error:
             self._session.say(str(error))
         except OSError as error:
             self._session.say(f"{path.name}: cannot be read: {error.strerror or error}.")
-        else:
-            self._settings.add_recent(path)
-            self._session.start_over(document, path)
+        return None
+
+    def _begin(self, document: Document, path: Path) -> None:
+        self._settings.add_recent(path)
+        self._session.start_over(document, path)
 
     @Slot(str)
     def _save_chosen(self, path: str) -> None:

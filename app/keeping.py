@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mlxdecoder.app.paths import is_file
 from mlxdecoder.app.session.document import LARGEST_FILE, Document
-from mlxdecoder.app.session.session import Session
+from mlxdecoder.app.session.session import INDEX, Session
 from mlxdecoder.errors import UserError
 from mlxdecoder.files import write_text
 
 NAME = "kept.json"
-INDEX = "run.json"  # in the folder of a training, as soon as it has saved something
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Kept:
             "path": str(self.path) if self.path else None,
             "training": self.training,
         }
-        write_text(folder / NAME, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
+        write_text(folder / NAME, json.dumps(content, indent=2) + "\n")
 
     @classmethod
     def read(cls, folder: Path) -> Kept | None:
@@ -58,11 +58,11 @@ class Kept:
             training = {**training, "folder": str(training["folder"])} if training else None
             return cls(document, saved, Path(path) if path else None, training)
         except (KeyError, TypeError, ValueError, RecursionError):
-            raise UserError("What was kept of the last time cannot be read; this is a new session.") from None
+            raise UserError("What was kept of the last time cannot be read.") from None
 
     def put_into(self, session: Session) -> None:
         """Make a new session that which was kept."""
         session.start_over(self.document, self.path)
         session.history.saved = self.saved
-        if self.training is not None and (Path(str(self.training["folder"])) / INDEX).is_file():
+        if self.training is not None and is_file(Path(self.training["folder"]) / INDEX):
             session.interrupted = self.training

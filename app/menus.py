@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import QObject, Qt, Slot
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
-from PySide6.QtWidgets import QMenu
+from PySide6.QtWidgets import QApplication, QDialog, QMenu, QWidget
 
-from mlxdecoder.app.commands import Commands
+from mlxdecoder.app.commands import Commands, bring_up
 from mlxdecoder.app.composition import PANELS
 from mlxdecoder.app.exports import FORMATS, Exports
 
@@ -63,7 +63,8 @@ class Menus(QObject):
         self._add(menu, "&Open…", files.choose, Key.Open)
         self._recent = menu.addMenu("Open &recent")
         menu.addSeparator()
-        self._add(menu, "&Close", self._window.close, Key.Close)
+        close = self._add(menu, "&Close", self._commands.close, Key.Close)
+        close.setShortcutContext(Qt.ShortcutContext.ApplicationShortcut)  # whichever window is to be closed
         self._add(menu, "&Save", files.save, Key.Save)
         self._add(menu, "Save &as…", files.save_as, Key.SaveAs)
         self.export_menu = menu.addMenu("&Export")
@@ -101,7 +102,7 @@ class Menus(QObject):
         self._add(menu, "Step &back", steps.back, "Ctrl+Left")
         self._add(menu, "Step f&orward", steps.forward, "Ctrl+Right")
         self._add(menu, "&Last step", steps.last, "Ctrl+Shift+Right")
-        self._add(menu, "&Play or pause", steps.play, "Ctrl+P")
+        self._add(menu, "&Play or pause", steps.play, "Ctrl+Return")
         menu.addSeparator()
         self._add(menu, "L&arger text", do.enlarge, Key.ZoomIn)
         self._add(menu, "S&maller text", do.shrink, Key.ZoomOut)
@@ -118,7 +119,7 @@ class Menus(QObject):
         self._add(menu, "&Diagnose this model", self._commands.diagnose, "Ctrl+D")
 
     def _windows(self) -> None:
-        menu = self._menu("&Window")
+        menu = self.window_menu = self._menu("&Window")
         self._add(menu, "&Minimise", self._window.showMinimized, "Ctrl+M")
         self._add(menu, "&Zoom", self._commands.zoom)
         menu.addSeparator()
@@ -126,6 +127,9 @@ class Menus(QObject):
             self._add(menu, f"&{title}", self._show_panel, f"Ctrl+{place}").setData(title)
         menu.addSeparator()
         self._add(menu, "&Restart the worker", self._window.connection.start_again)
+        menu.addSeparator()
+        self._open_windows = QActionGroup(self)
+        menu.aboutToShow.connect(self._list_windows)
 
     def _help(self) -> None:
         menu, do = self._menu("&Help"), self._commands
@@ -173,6 +177,28 @@ class Menus(QObject):
         self._window.files.open(Path(_sender(self).data()))
 
     @Slot()
+    def _list_windows(self) -> None:
+        for action in self._open_windows.actions():
+            self._open_windows.removeAction(action)
+            self.window_menu.removeAction(action)
+            action.deleteLater()
+        for window in (self._window, *self._window.findChildren(QDialog)):
+            if window.isVisible():
+                self._list_window(window)
+
+    def _list_window(self, window: QWidget) -> None:
+        action = self.window_menu.addAction(_title(window), self._bring_up)
+        action.setMenuRole(Role.NoRole)
+        action.setCheckable(True)
+        action.setChecked(window is QApplication.activeWindow())
+        action.setData(window)
+        self._open_windows.addAction(action)
+
+    @Slot()
+    def _bring_up(self) -> None:
+        bring_up(_sender(self).data())
+
+    @Slot()
     def _show_panel(self) -> None:
         self._window.composition.show_panel(_sender(self).data())
 
@@ -211,6 +237,10 @@ class Menus(QObject):
             group.addAction(action)
             self.actions[_plain(title)] = action
         group.triggered.connect(choose)
+
+
+def _title(window: QWidget) -> str:
+    return window.windowTitle().replace("[*]", "").replace("&", "&&")
 
 
 def _plain(title: str) -> str:

@@ -1,7 +1,8 @@
 """How the window and its worker talk: frames of a small JSON header and raw arrays, over a pipe. No Qt, no MLX.
 
 A frame is the length of the header and the length of what follows it, four bytes each, the lowest first; then the
-header; then the bytes of the arrays, one behind the other.
+header; then the bytes of the arrays, one behind the other. The header and each array are filled up to a multiple of
+eight bytes, so that arrays can be used where they lie in the frame.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 LENGTHS = struct.Struct("<II")
+ALIGNMENT = 8
 LARGEST_HEADER = 2**24
 LARGEST_BODY = 2**30
 TYPES = ("float16", "float32", "bool", "int32", "uint8")
@@ -49,8 +51,10 @@ def encode(message: Message) -> bytes:
     described = [[name, array.dtype.name, list(array.shape)] for name, array in arrays.items()]
     content = {"kind": message.kind, "run": message.run, "fields": dict(message.fields), "arrays": described}
     header = json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
-    body = b"".join(array.tobytes() for array in arrays.values())
-    return LENGTHS.pack(len(header), len(body)) + header + body
+    header += b" " * _missing(len(header))
+    size = sum(array.nbytes + _missing(array.nbytes) for array in arrays.values())
+    body = (part for array in arrays.values() for part in (array.data, bytes(_missing(array.nbytes))))
+    return b"".join([LENGTHS.pack(len(header), size), header, *body])
 
 
 class Decoder:
@@ -69,21 +73,35 @@ class Decoder:
             end = LENGTHS.size + header + body
             if len(self._waiting) < end:
                 return
-            frame = bytes(self._waiting[LENGTHS.size : end])
+            with memoryview(self._waiting) as waiting, waiting[LENGTHS.size : end] as view:
+                frame = bytes(view)  # the only copy; the arrays stay in it
             del self._waiting[:end]
-            yield _message(frame[:header], frame[header:])
+            yield _message(frame, header)
 
 
-def _message(header: bytes, body: bytes) -> Message:
+def _message(frame: bytes, body: int) -> Message:
+    """What a frame says, whose arrays begin at `body`."""
     try:
-        content = json.loads(header)
-        arrays, place = {}, 0
+        content = json.loads(frame[:body])
+        arrays, place = {}, body
         for name, dtype, shape in content["arrays"]:
-            if dtype not in TYPES:
-                raise ProtocolError(f"array {name}: {dtype} found, one of {', '.join(TYPES)} wanted")
-            size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
-            arrays[name] = np.frombuffer(body[place : place + size], dtype).reshape(shape)
-            place += size
+            array = arrays[name] = _array(frame, place, name, dtype, shape)
+            place += array.nbytes + _missing(array.nbytes)
+        if place != len(frame):
+            raise ProtocolError(f"arrays of {place - body} bytes were announced in {len(frame) - body}")
         return Message(content["kind"], content["run"], content["fields"], arrays)
     except (KeyError, TypeError, ValueError) as error:
         raise ProtocolError(f"a frame cannot be read: {error}") from None
+
+
+def _array(frame: bytes, place: int, name: str, dtype: str, shape: list[int]) -> np.ndarray:
+    if dtype not in TYPES:
+        raise ProtocolError(f"array {name}: {dtype} found, one of {', '.join(TYPES)} wanted")
+    if any(side < 0 for side in shape):
+        raise ProtocolError(f"array {name}: shape {shape} found, sides of at least 0 wanted")
+    return np.ndarray(shape, dtype, frame, place)
+
+
+def _missing(size: int) -> int:
+    """How many bytes there are to the next multiple of the alignment."""
+    return -size % ALIGNMENT

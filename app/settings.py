@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, cast, get_args
 
-from PySide6.QtCore import QByteArray, QObject, QSettings, QStandardPaths, Signal
+from PySide6.QtCore import QByteArray, QLockFile, QObject, QSettings, QStandardPaths, Signal
+
+from mlxdecoder.app.paths import is_file
 
 Theme = Literal["system", "light", "dark"]
 SMALLEST_FONT, LARGEST_FONT = 8, 32
@@ -22,6 +26,8 @@ class Settings(QObject):
         super().__init__(parent)
         self.folder = folder or _location(QStandardPaths.StandardLocation.AppDataLocation)
         self._stored = QSettings(str(self.folder / "settings.ini"), QSettings.Format.IniFormat)
+        self._lock = QLockFile(str(self.folder / "lock"))
+        self._lock.setStaleLockTime(0)  # it holds for as long as its process lives
 
     @property
     def font_size(self) -> int:
@@ -56,6 +62,11 @@ class Settings(QObject):
         self._set("restores", "true" if restores else "false")
 
     @property
+    def keeps(self) -> bool:
+        """Whether this app keeps its session here: when it begins where it was left, and was here before any other."""
+        return self.restores and self._first
+
+    @property
     def runs(self) -> Path:
         """Where trainings keep their folders."""
         default = _location(QStandardPaths.StandardLocation.DocumentsLocation) / "mlxdecoder"
@@ -68,7 +79,7 @@ class Settings(QObject):
     @property
     def recent(self) -> list[Path]:
         """Sessions that were opened or saved and are still there, the newest first."""
-        return [path for path in self._recent() if path.is_file()]
+        return [path for path in self._recent() if is_file(path)]
 
     def add_recent(self, path: Path) -> None:
         kept = [path, *(other for other in self._recent() if other != path)][:MOST_RECENT]
@@ -86,6 +97,12 @@ class Settings(QObject):
 
     def set_layout(self, name: str, state: QByteArray) -> None:
         self._stored.setValue(f"layout/{name}", state)
+
+    @cached_property
+    def _first(self) -> bool:
+        with suppress(OSError):  # then it cannot be locked either
+            self.folder.mkdir(parents=True, exist_ok=True)
+        return self._lock.tryLock(0)
 
     def _recent(self) -> list[Path]:
         return [Path(line) for line in str(self._stored.value("recent", "")).splitlines() if line]

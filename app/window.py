@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QMainWindow
 from mlxdecoder.app.appearance import Appearance
 from mlxdecoder.app.bridge import Bridge
 from mlxdecoder.app.client import WorkerClient
+from mlxdecoder.app.commands import bring_up
 from mlxdecoder.app.composition import Composition
 from mlxdecoder.app.connection import Connection
 from mlxdecoder.app.faults import Faults
@@ -38,7 +39,7 @@ class MainWindow(QMainWindow):
         self.settings, self.client = settings, client
         self.session = Session(client.send)
         self.session.runs = settings.runs
-        self.bridge = Bridge(self.session, self)
+        self.bridge = Bridge(self.session, self, pause=50)
         self.files = Files(self.session, settings, self)
         self.connection = Connection(self.session, self.bridge, client, self)
         self.faults = Faults(self)
@@ -72,7 +73,7 @@ class MainWindow(QMainWindow):
     def open_file(self, path: str) -> None:
         """Open what the system hands over."""
         self.files.open(Path(path))
-        self.activateWindow()
+        bring_up(self)
 
     @Slot(str)
     def session_changed(self, topic: str) -> None:
@@ -173,11 +174,13 @@ class MainWindow(QMainWindow):
         path = self.session.path
         self.setWindowFilePath(str(path) if path else "")
         name = path.name.removesuffix(SUFFIX) if path else "Untitled"
-        self.setWindowTitle(f"{name}[*]" if sys.platform == "darwin" else f"{name}[*] – mlxdecoder")
+        model = f" – {self.session.model.name}" if self.session.model else ""
+        self.setWindowTitle(f"{name}[*]{model}" + ("" if sys.platform == "darwin" else " – mlxdecoder"))
         self.setWindowModified(self.session.history.modified)
 
     def _restore_layout(self) -> None:
-        self.resize(FIRST_SIZE)
+        room = self.screen().availableGeometry().size()
+        self.resize(FIRST_SIZE.boundedTo(QSize(room.width(), room.height() - TITLE_BAR)))
         self.restoreGeometry(self.settings.layout("window"))
         self.setWindowState(self.windowState() & ~(Qt.WindowState.WindowFullScreen | Qt.WindowState.WindowMinimized))
         for name, splitter in self.composition.splitters.items():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from mlxdecoder.app.protocol import Message
 from mlxdecoder.app.session.recording import Picture
 
@@ -15,9 +17,15 @@ class Compared:
     sides: dict[str, dict[str, Picture]]
     how: str
 
-    def reach(self, kind: str) -> float:
-        """The largest size of any weight, on either side."""
-        return max(float(abs(side[kind].values).max(initial=0)) for side in self.sides.values() if kind in side)
+    @property
+    def changes(self) -> dict[str, float]:
+        """The largest change of a weight, for each kind; where one side is no number, all of it has changed."""
+        right, wrong = self.sides["right"], self.sides["wrong"]
+        return {kind: _largest(wrong[kind].values - right[kind].values) for kind in right}
+
+
+def _largest(change: np.ndarray) -> float:
+    return float(np.nan_to_num(np.abs(change), nan=1.0).max(initial=0.0))
 
 
 def compared_of(message: Message) -> Compared:

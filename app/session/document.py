@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mlxdecoder.app.messages import KINDS, STAGES
+from mlxdecoder.app.session.checks import DOCUMENT, SAMPLING, VIEW, check
 from mlxdecoder.errors import UserError
 from mlxdecoder.files import write_text
 
@@ -77,7 +77,8 @@ class Document:
             content = json.loads(text)
         except (ValueError, RecursionError):
             raise UserError(f"{name}: not a session of this app.") from None
-        if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
+        form = content.pop("format", None) if isinstance(content, dict) else None
+        if type(form) is not int or form != FORMAT:  # True is 1
             raise UserError(f"{name}: not a session of this version of the app (format {FORMAT} is wanted).")
         return _document(content, name)
 
@@ -94,54 +95,16 @@ class Document:
 
 
 def _document(content: dict[str, Any], name: str) -> Document:
-    known = {one.name for one in fields(Document)}
-    if unknown := sorted(set(content) - known):
-        raise UserError(f"{name}: unknown field {unknown[0]!r}.")
-    try:
-        made = Document(
-            **{
-                **content,
-                "forced": {int(step): int(token) for step, token in content.get("forced", {}).items()},
-                "sampling": Sampling(**content.get("sampling", {})),
-                "view": View(**content.get("view", {})),
-                "mistakes": tuple(content.get("mistakes", ())),
-            }
-        )
-    except (TypeError, ValueError, AttributeError) as error:
-        raise UserError(f"{name}: {error}.") from None
-    _check(made, name)
-    return made
-
-
-def _check(made: Document, name: str) -> None:
-    texts = {"sentence": made.sentence, "probe": made.probe, "preset": made.preset, "fingerprint": made.fingerprint}
-    wrong = [key for key, value in texts.items() if not isinstance(value, str)]
-    if not (made.model is None or isinstance(made.model, str)):
-        wrong.append("model")
-    if not all(isinstance(one, str) for one in made.mistakes):
-        wrong.append("mistakes")
-    wrong += _wrong_numbers(made)
-    if wrong:
-        raise UserError(f"{name}: {wrong[0]} is not of the right kind.")
-    if (
-        made.view.kind not in KINDS
-        or made.view.stage not in STAGES
-        or made.view.side not in ("wrong", "right", "change")
-    ):
-        raise UserError(f"{name}: view of {made.view.kind}, {made.view.stage}, {made.view.side} is unknown.")
-
-
-def _wrong_numbers(made: Document) -> list[str]:
-    view, sampling = made.view, made.sampling
-    whole = {
-        "layer": view.layer,
-        "head": view.head,
-        "top_k": sampling.top_k,
-        "beam": sampling.beam,
-        "seed": sampling.seed,
-    }
-    whole |= {} if view.step is None else {"step": view.step}
-    wrong = [key for key, value in whole.items() if type(value) is not int or not 0 <= value < 2**31]
-    real = {"temperature": sampling.temperature, "top_p": sampling.top_p}
-    wrong += [key for key, value in real.items() if type(value) not in (int, float) or not 0 <= value < 1e6]
-    return wrong + [key for key in ("average", "at_once") if type(getattr(view, key)) is not bool]
+    check(content, DOCUMENT, name)
+    sampling, view = content.get("sampling", {}), content.get("view", {})
+    check(sampling, SAMPLING, f"{name}: sampling")
+    check(view, VIEW, f"{name}: view")
+    return Document(
+        **{
+            **content,
+            "forced": {int(step): token for step, token in content.get("forced", {}).items()},
+            "sampling": Sampling(**sampling),
+            "view": View(**view),
+            "mistakes": tuple(content.get("mistakes", ())),
+        }
+    )

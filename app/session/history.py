@@ -53,6 +53,11 @@ class History(Generic[Value]):
             self._after.append((what, self.value))
             self.value = before
 
+    def take_back(self) -> None:
+        """Undo what could not be done; there is nothing to redo."""
+        if self._before:
+            self.value = self._before.pop()[1]
+
     def redo(self) -> None:
         if self._after:
             what, after = self._after.pop()

@@ -42,10 +42,12 @@ COMPARISON = """\
 
 import mlxdecoder  # before mlx
 from mlxdecoder.mistakes.effects import compare
-from mlxdecoder.mistakes.experiments import BESIDE
+from mlxdecoder.mistakes.experiments import BESIDE, PROBE
 
 checkpoint = mlxdecoder.load(%(load)s)
-found = compare(checkpoint, %(mistakes)s, %(sentence)s, BESIDE)  # the other one is for mistakes that need company
+sentence = %(sentence)s
+beside = PROBE if sentence == BESIDE else BESIDE  # for mistakes that need company
+found = compare(checkpoint, %(mistakes)s, sentence, beside)
 print(checkpoint.tokenizer.decode(found.correct), "|", checkpoint.tokenizer.decode(found.mistaken))
 right, wrong = (side["%(side)s"].weights for side in (found.told.correct, found.told.mistaken))
 values = %(values)s  # [layers, heads, queries, keys]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+from mlxdecoder.app.paths import is_file
 from mlxdecoder.app.protocol import Message
 from mlxdecoder.app.session.catalogue import Entry, Model, Preset, entry_of, model_of
 from mlxdecoder.app.session.compared import Compared, compared_of
@@ -33,6 +34,9 @@ Topic = Literal[
     "notice",
     "worker",
 ]
+OPEN = "open another model"
+VISIBLE = 0.01  # of a weight
+INDEX = "run.json"  # in the folder of a training, as soon as it has saved something
 Send = Callable[[Message], None]
 Listener = Callable[[Topic], None]
 TRAINING = ("preparing", "training", "progress", "measured", "probe", "saved", "trained")
@@ -114,7 +118,7 @@ class Session:
 
     def open_model(self, path: str | None) -> None:
         """Open a checkpoint or a training run; None is the packaged model."""
-        self.change("open another model", model=path, fingerprint="", forced={})
+        self.change(OPEN, model=path, fingerprint="", forced={})
         self.ask("open", path=path)
 
     def picture(self, side: str | None = None, *, whole: bool = False) -> Picture | None:
@@ -137,8 +141,6 @@ class Session:
     def reach(self) -> float:
         """The largest size of any value of the kind and stage that are looked at, on either side."""
         view = self.document.view
-        if self.compared is not None and self.reads_at_once:
-            return self.compared.reach(view.kind)
         return max((one.reach(view.kind, view.stage) for one in self.recordings.values()), default=0.0)
 
     def _picture(self, side: str, whole: bool) -> Picture | None:
@@ -174,7 +176,7 @@ class Session:
         """Train, or go on; see `train` in messages.py."""
         if not fields.get("resume"):
             self.training = TrainingLog()
-        self.training.state, self.training.reason, self.interrupted = "running", None, None
+        self.training.state, self.training.reason = "running", None
         self._trains = {**fields, "resume": True}
         self._ask("training", "train", fields)
         self._tell("training")
@@ -244,14 +246,20 @@ class Session:
         """The worker is gone: nothing that was asked will be answered."""
         self.alive = False
         self._purposes.clear()
-        if self.training.state != "idle" and self.training.checkpoint is not None:
-            self.interrupted = self._trains
-        self.training.state = "idle"
+        if self.training.state != "idle":
+            self._cut_off()
         for twin in self.twins.values():
             twin.state = "idle"
         self.say(why)
         self._tell("worker")
         self._tell("busy")
+
+    def _cut_off(self) -> None:
+        """A training has ended without a last word of its own: whatever it saved can be gone on with."""
+        self.training.state = "idle"
+        if is_file(Path(str(self._trains.get("folder", ""))) / INDEX):
+            self.interrupted = self._trains
+        self._tell("training")
 
     def say(self, notice: str) -> None:
         """Something for people to read."""
@@ -267,6 +275,8 @@ class Session:
             self._tell("token" if message.kind == "token" else "recording")
         elif purpose == "training" and message.kind in TRAINING:
             self.training.take(message)
+            if message.kind == "training":
+                self.interrupted = None  # it goes on, or something else has taken its place
             self._tell("training")
             if message.kind == "trained" and message.fields.get("message"):
                 self.say(message["message"])
@@ -276,6 +286,7 @@ class Session:
             self._opened(message)
         elif purpose == "pictures":
             self.compared = compared_of(message)
+            self._look_where_it_shows()
             self._tell("recording")
         elif message.kind == "compared":
             self.comparison = message
@@ -284,12 +295,19 @@ class Session:
             self.told[message.kind] = message
             self._tell(message.kind)  # type: ignore[arg-type]
 
+    def _look_where_it_shows(self) -> None:
+        """Turn to the kind of attention that a mistake changes most, if nothing shows in the one that is looked at."""
+        assert self.compared is not None
+        changes, now = self.compared.changes, self.document.view.kind
+        most = max(changes, key=lambda kind: changes[kind], default=now)
+        if self.reads_at_once and changes.get(now, 0.0) < VISIBLE <= changes.get(most, 0.0):
+            self.look(kind=most)
+
     def _refused(self, purpose: str, message: Message) -> None:
-        if purpose == "pictures":
+        if purpose == "pictures" and message.kind == "refused":
             return  # the pictures of the generation are there all the same
         if purpose == "training":
-            self.training.state = "idle"
-            self._tell("training")
+            self._cut_off()
         if purpose == "twin":
             self.twins = {}
             self._tell("twin")
@@ -302,12 +320,18 @@ class Session:
         self.say(message["message"])
 
     def _keep_model(self) -> None:
-        """What was to be opened could not be: stay with what is open, or begin with the packaged model."""
-        wanted, path = self.document.model, self.model.path if self.model else None
-        fingerprint = self.model.fingerprint if self.model else ""
-        self.history.settle(replace(self.document, model=path, fingerprint=fingerprint))
+        """What was to be opened could not be: stay with what is open, or begin with the packaged model.
+
+        A session that names a model which is gone keeps its name in the file until it is saved anew.
+        """
+        if self.model is not None and self.history.undoable == OPEN:
+            self.history.take_back()
+        else:
+            path, fingerprint = (self.model.path, self.model.fingerprint) if self.model else (None, "")
+            there = replace(self.document, model=path, fingerprint=fingerprint, forced={})
+            self.history.do(there, "use another model")
         self._tell("document")
-        if self.model is None and wanted is not None:
+        if self.model is None:
             self.ask("open", path=None)
 
     def _twinned(self, message: Message) -> None:

@@ -17,7 +17,8 @@ SPEEDS = (1, 2, 4, 8, 16)  # steps a second
 HELP = (
     "Each token is one step: the decoder reads the token before it, attends, and writes this one, with the "
     "probability that is written below. Choose a token, walk with the arrow keys, or press Space to play; the heatmaps "
-    "show the steps up to the chosen one. A line under a token says that you forced it.\n\n"
+    "show the steps up to the chosen one. While mistakes are on and all is read at once, they show every token of the "
+    "right translation instead. A line under a token says that you forced it.\n\n"
     "What attention weights do not show: why a token was chosen. They say in which shares a head mixes the values of "
     "the positions it looks at. A value may be small, cancel against another, or count for nothing later (the norms "
     "take its size into account, nothing more); the residual path and the feed-forward layers carry much of the "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from mlxdecoder.app.session.catalogue import Entry
 from mlxdecoder.app.session.session import Session
@@ -12,7 +13,7 @@ def switch(session: Session, name: str, on: bool) -> None:
     """Switch one mistake on or off, in whatever combination, and generate anew."""
     chosen = {*session.document.mistakes} - {name} | ({name} if on else set())
     if chosen != set(session.document.mistakes):
-        _become(session, f"switch {'on' if on else 'off'}: {title(session, name)}", chosen)
+        _become(session, f"switch {'on' if on else 'off'}: {title(session, name)}", chosen, shows=on)
 
 
 def back_to_correct(session: Session) -> None:
@@ -21,9 +22,12 @@ def back_to_correct(session: Session) -> None:
         _become(session, "go back to correct", ())
 
 
-def _become(session: Session, what: str, chosen: Iterable[str]) -> None:
+def _become(session: Session, what: str, chosen: Iterable[str], shows: bool = False) -> None:
+    """`shows` turns to the stage and the reading in which a mistake can be seen."""
     order = {name: place for place, name in enumerate(session.entries)}
-    session.change(what, mistakes=tuple(sorted(chosen, key=lambda name: (order.get(name, -1), name))))
+    view = session.document.view
+    view = replace(view, stage="weights", at_once=True) if shows else view
+    session.change(what, mistakes=tuple(sorted(chosen, key=lambda name: (order.get(name, -1), name))), view=view)
     if session.alive:
         session.generate()
 

@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from PySide6.QtCore import QModelIndex, QRect, Qt, Signal, Slot
-from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QPainter, QPalette, QPen, QResizeEvent
+from PySide6.QtCore import QModelIndex, QPoint, QRect, QSize, Qt, Signal, Slot
+from PySide6.QtGui import (
+    QFont,
+    QFontMetrics,
+    QKeyEvent,
+    QPainter,
+    QPalette,
+    QPen,
+    QPixmap,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from mlxdecoder.app.session.recording import Recording
@@ -15,30 +24,53 @@ from mlxdecoder.app.views.token_model import CHIP, Chip, Index, TokenModel, lege
 
 ROUND = 5
 MOST_ROWS = 2
+MOST_KEPT = 2_000  # drawings of tokens
 
 
 class TokenDelegate(QStyledItemDelegate):
-    """Draws a token over its probability, in a frame; the chosen one filled, a forced one with a line under it."""
+    """Draws a token over its probability, in a frame; the chosen one filled, a forced one with a line under it.
+
+    Round frames are slow to draw and tokens seldom change, so each is drawn once and kept.
+    """
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._drawn: dict[tuple[Any, ...], QPixmap] = {}
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         shown: Any = option  # the stubs know none of its fields
-        chosen = bool(shown.state & QStyle.StateFlag.State_Selected)
-        palette: QPalette = shown.palette
-        ink = palette.color(QPalette.ColorRole.HighlightedText if chosen else QPalette.ColorRole.Text)
-        fill = palette.color(QPalette.ColorRole.Highlight if chosen else QPalette.ColorRole.Base)
-        rect = shown.rect.adjusted(1, 1, -2, -2)
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(palette.color(QPalette.ColorRole.Mid)))
-        painter.setBrush(fill)
-        painter.drawRoundedRect(rect, ROUND, ROUND)
-        painter.setPen(ink)
         chip: Chip = index.data(CHIP)
-        _write(painter, rect, shown.font, chip)
-        if chip.forced:
-            painter.setPen(QPen(ink, 2))
-            painter.drawLine(rect.left() + ROUND, rect.bottom() - 2, rect.right() - ROUND, rect.bottom() - 2)
-        painter.restore()
+        chosen = bool(shown.state & QStyle.StateFlag.State_Selected)
+        ratio = painter.device().devicePixelRatioF()
+        size = shown.rect.size()
+        look = (chosen, size.toTuple(), ratio, shown.palette.cacheKey(), shown.font.key())
+        about = (chip.text, chip.legend, chip.forced, look)
+        if about not in self._drawn:
+            if len(self._drawn) >= MOST_KEPT:
+                self._drawn.clear()
+            self._drawn[about] = _drawn(chip, chosen, size, ratio, shown.palette, shown.font)
+        painter.drawPixmap(shown.rect.topLeft(), self._drawn[about])
+
+
+def _drawn(chip: Chip, chosen: bool, size: QSize, ratio: float, palette: QPalette, font: QFont) -> QPixmap:
+    pixmap = QPixmap(size * ratio)
+    pixmap.setDevicePixelRatio(ratio)
+    pixmap.fill(Qt.GlobalColor.transparent)
+    ink = palette.color(QPalette.ColorRole.HighlightedText if chosen else QPalette.ColorRole.Text)
+    fill = palette.color(QPalette.ColorRole.Highlight if chosen else QPalette.ColorRole.Base)
+    rect = QRect(QPoint(0, 0), size).adjusted(1, 1, -2, -2)
+    painter = QPainter(pixmap)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QPen(palette.color(QPalette.ColorRole.Mid)))
+    painter.setBrush(fill)
+    painter.drawRoundedRect(rect, ROUND, ROUND)
+    painter.setPen(ink)
+    _write(painter, rect, font, chip)
+    if chip.forced:
+        painter.setPen(QPen(ink, 2))
+        painter.drawLine(rect.left() + ROUND, rect.bottom() - 2, rect.right() - ROUND, rect.bottom() - 2)
+    painter.end()
+    return pixmap
 
 
 def _write(painter: QPainter, rect: QRect, font: QFont, chip: Chip) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal, Slot
@@ -19,11 +20,11 @@ from PySide6.QtWidgets import (
 )
 
 from mlxdecoder.app.bridge import Bridge
-from mlxdecoder.app.session.session import Session
+from mlxdecoder.app.paths import ALL_FILES, CORPORA, is_file, is_taken
+from mlxdecoder.app.session.session import INDEX, Session
 from mlxdecoder.app.views.parts import button, named
 from mlxdecoder.app.views.wording import counted
 
-INDEX = "run.json"  # in every folder of a training
 BUILT_IN = "Toy sentences"
 MOST_STEPS = 1_000_000
 
@@ -80,12 +81,12 @@ class TrainSettings(QWidget):
 
     @property
     def folder(self) -> Path:
-        return Path(self._folder.text()).expanduser()
+        return Path(os.path.expanduser(self._folder.text()))  # that of Path raises for users who are not there
 
     @property
     def holds_run(self) -> bool:
         """Whether the chosen folder is that of a training which was begun before."""
-        return bool(self._folder.text()) and (self.folder / INDEX).is_file()
+        return bool(self._folder.text()) and is_file(self.folder / INDEX)
 
     @property
     def mistakes(self) -> list[str]:
@@ -151,7 +152,7 @@ class TrainSettings(QWidget):
     @Slot()
     def _ask_for_corpus(self) -> None:
         dialog = QFileDialog(self, "Choose a file of sentences", str(Path.home()))
-        dialog.setNameFilters(["Sentence pairs (*.tsv *.txt *.gz)", "All files (*)"])
+        dialog.setNameFilters([CORPORA, ALL_FILES])
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.fileSelected.connect(self._corpus_selected)
@@ -177,7 +178,7 @@ class TrainSettings(QWidget):
 def free_folder(base: Path, name: str) -> Path:
     """A folder for a new training that does not exist yet."""
     numbers = itertools.count(1)
-    return next(folder for number in numbers if not (folder := base / f"{name} {number}").exists())
+    return next(folder for number in numbers if not is_taken(folder := base / f"{name} {number}"))
 
 
 def _add(form: QFormLayout, name: str, field: QWidget, *beside: QWidget) -> None:

@@ -22,7 +22,7 @@ from mlxdecoder.text.tokenizer import Tokenizer
 from mlxdecoder.training.checkpoint import Checkpoint
 
 N_CANDIDATES = 10
-MOST_CELLS = 2**24  # weights of one kind, of all layers and heads
+MOST_CELLS = 5_000_000  # weights of one kind, of all layers and heads; their five stages take some 60 MB
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import numpy as np
 from mlxdecoder.app.protocol import Message
 
 LONG = frozenset({"train", "twin"})
+SAVING = LONG | {"export"}  # what has a file to lose when it is cut off
 CONTROL = frozenset({"pause", "resume", "stop", "seen", "quit"})
 LAST_WORDS = frozenset({"generated", "saved", "trained", "refused", "broken"})  # what is told even of a stopped run
 NO_ARRAYS: Mapping[str, np.ndarray] = {}
@@ -21,7 +22,7 @@ NO_ARRAYS: Mapping[str, np.ndarray] = {}
 class Run:
     """How a request stands that was not yet answered to the end; `unseen` frames are on their way to the eye."""
 
-    long: bool = False
+    kind: str = ""
     stopped: bool = False
     paused: bool = False
     unseen: int = 0
@@ -41,7 +42,7 @@ class Inbox:
         with self._news:
             if message.kind not in CONTROL:
                 self._waiting.append(message)
-                self._runs[message.run] = Run(message.kind in LONG)
+                self._runs[message.run] = Run(message.kind)
             elif message.kind == "quit":
                 self.closed = True
             elif run := self._runs.get(message.fields.get("of", 0)):
@@ -56,8 +57,11 @@ class Inbox:
 
     def next(self) -> Message | None:
         """The next request, as soon as there is one; None when no more is to be done."""
-        self.wait_for(lambda: bool(self._waiting))
-        return self._take(lambda message: True)
+        while not self.closed:
+            self.wait_for(lambda: bool(self._waiting))
+            if message := self._take(lambda message: True):  # none when all that waited was stopped
+                return message
+        return None
 
     def next_short(self) -> Message | None:
         """A request that waits and is no long one; None when there is none."""
@@ -66,9 +70,9 @@ class Inbox:
     def has_short(self) -> bool:
         return any(message.kind not in LONG for message in self._waiting)
 
-    def has_long(self) -> bool:
-        """Whether a long request runs or waits."""
-        return any(run.long for run in list(self._runs.values()))
+    def has_saving(self) -> bool:
+        """Whether a request that saves something runs or waits."""
+        return any(run.kind in SAVING for run in list(self._runs.values()))
 
     def run(self, number: int) -> Run:
         """How a request stands; one that is not known has been forgotten, so that it is stopped."""
@@ -123,8 +127,9 @@ class Link:
         self._send(Message(kind, self.run, fields, arrays))
 
     def stopped(self) -> bool:
-        """Whether this run was asked to end, or nobody is there any more."""
-        return self._inbox.closed or self._inbox.run(self.run).stopped
+        """Whether this run was asked to end, or nobody is there any more; an export is finished even then."""
+        run = self._inbox.run(self.run)
+        return run.stopped or (self._inbox.closed and run.kind != "export")
 
     def paused(self) -> bool:
         return self._inbox.run(self.run).paused

@@ -79,5 +79,5 @@ def _read(source: int, inbox: Inbox, send: Callable[[Message], None], done: thre
         send(Message("broken", fields={"message": str(error), "details": ""}))
     finally:
         inbox.close()
-        if not done.wait(GRACE) and not (inbox.has_long() and done.wait(GRACE_TO_SAVE)):
-            os._exit(0)  # nothing but a training has anything to lose
+        if not done.wait(GRACE) and not (inbox.has_saving() and done.wait(GRACE_TO_SAVE)):
+            os._exit(0)  # nothing but what saves has anything to lose

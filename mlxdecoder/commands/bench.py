@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 from mlxdecoder.bench import decoding, training
@@ -18,7 +22,7 @@ def add_parser(subparsers: Subparsers) -> None:
         subparsers,
         "bench",
         run,
-        "Measure the speed on this machine: the training step, the cache, long prefixes, tracing. About two minutes.",
+        "Measure the speed on this machine: training, the cache, long prefixes, tracing, the app. Some minutes.",
         "mlxdecoder bench --only training",
     )
     parser.add_argument("--only", choices=tuple(PARTS), help="measure one thing only")
@@ -67,7 +71,28 @@ def _tracing() -> Part:
     return "Recording the weights of every head", header, [[32, 1e3 * watched, 1e3 * bare, ratio]]
 
 
-PARTS: dict[str, Callable[[], Part]] = {"training": _training, "cache": _cache, "prefix": _prefix, "tracing": _tracing}
+def _app() -> Part:
+    header = ["the worker", "median, ms", "99 of 100, ms", "longest, ms"]
+    if find_spec("PySide6") is None:
+        return "The window, skipped, since PySide6 is not installed (pip install 'mlxdecoder[app]')", header, []
+    command = [sys.executable, "-m", "mlxdecoder.app.lateness"]
+    measured = subprocess.run(command, capture_output=True, text=True, check=False)
+    if measured.returncode:
+        return f"The window could not be measured: {measured.stderr.strip().splitlines()[-1]}", header, []
+    return (
+        "How late a clock of 16 ms is in the window, and how long painting takes",
+        header,
+        json.loads(measured.stdout),
+    )
+
+
+PARTS: dict[str, Callable[[], Part]] = {
+    "training": _training,
+    "cache": _cache,
+    "prefix": _prefix,
+    "tracing": _tracing,
+    "app": _app,
+}
 
 
 def _cell(value: Any) -> str:

@@ -52,6 +52,8 @@ def act(message: Message) -> None:
         os._exit(0)
     elif message.kind == "train":
         tell(Message("training", message.run, {"steps": 10, "rate": 0.0, "folder": message["folder"], "at": 0}))
+        Path(message["folder"]).mkdir(parents=True, exist_ok=True)
+        (Path(message["folder"]) / "run.json").write_text("{}")
         tell(Message("saved", message.run, {"step": 5, "path": f"{message['folder']}/step-0000005"}))
 
 

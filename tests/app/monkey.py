@@ -57,10 +57,12 @@ class Monkey:
         self.warnings: list[str] = []
         self.saved: dict[str, int] = {}
         self.kills = self.trainings = 0
+        self.killed = False  # the worker that is about to be gone
         self.diary = (folder / "diary.txt").open("w")  # for whoever looks for what came before the end
         sys.excepthook = self._caught
         qInstallMessageHandler(self._told)
         self.files = _files(folder, self.random)
+        self.settings = Settings(folder / "settings")
         self._open()
         self.acts: list[tuple[float, Callable[[], None]]] = [
             (30, self.click),
@@ -206,6 +208,7 @@ class Monkey:
     def kill_worker(self) -> None:
         if self.client.pid:
             self.kills += 1
+            self.killed = True
             os.kill(self.client.pid, self.random.choice((signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV)))
             QTest.qWait(self.random.choice((0, 20, 200)))
         self.random.choice((self.window.connection.start_again, self.window.connection.go_on))()
@@ -219,8 +222,9 @@ class Monkey:
     def _open(self) -> None:
         self.client = WorkerClient()
         self.client.received.connect(self._remember)
+        self.client.ended.connect(self._ended)
         self.client.start()
-        self.window = MainWindow(self.client, Settings(self.folder / "settings"))
+        self.window = MainWindow(self.client, self.settings)
         self.window.show()
         self.window.begin([])
 
@@ -239,6 +243,11 @@ class Monkey:
     def _remember(self, message: Message) -> None:
         if message.kind == "saved":
             self.saved[message["path"]] = message["step"]
+
+    def _ended(self, why: str) -> None:
+        if why and not self.killed:
+            self.exceptions.append(f"the worker left by itself: {why} {self.client.errors}")
+        self.killed = False
 
     def _deal_with_dialogs(self) -> None:
         # Nobody clicks about in a file dialog here: it can rename and delete what is not ours.

@@ -150,3 +150,18 @@ def test_the_files_are_there_when_it_is_said_and_what_goes_wrong_is_told(
     choose(real, tmp_path / "taken.json")
     qtbot.waitUntil(lambda: "irectory" in real.composition.notices.text, timeout=SLOW)
     assert "taken.json" in real.composition.notices.text
+
+
+@pytest.mark.parametrize(("side", "mistaken"), [("wrong", True), ("change", True), ("right", False)])
+def test_the_dialog_says_what_is_written(window: MainWindow, side: str, mistaken: bool) -> None:
+    window.session.change("switch on", mistakes=("no-causal-mask",))
+    window.session.look(side=side, kind="decoder", stage="scores", step=1)
+    window.menus.actions["CSV table"].trigger()
+    dialog = QApplication.activeModalWidget()
+    assert dialog is not None
+    title = dialog.windowTitle()
+    assert ("the mistakes that are on" in title) == mistaken
+    assert "all heads" in title
+    assert "all tokens" in title
+    assert title.endswith("not the stage or step on screen")
+    dialog.close()

@@ -151,11 +151,18 @@ def test_a_model_that_cannot_be_opened_leaves_the_one_that_was(
     assert session.notice == "no checkpoint"
 
 
-def test_a_corpus_is_handed_to_the_training(files: Files, qtbot: QtBot, tmp_path: Path) -> None:
-    (tmp_path / "pairs.tsv").write_text("a\tb\n")
+@pytest.mark.parametrize("name", ["pairs.tsv", "pairs.txt", "pairs.csv", "pairs.tsv.gz", "PAIRS.GZ"])
+def test_a_corpus_is_handed_to_the_training(files: Files, qtbot: QtBot, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("a\tb\n")
     with qtbot.waitSignal(files.corpus_chosen) as chosen:
-        files.open(tmp_path / "pairs.tsv")
-    assert chosen.args == [str(tmp_path / "pairs.tsv")]
+        files.open(tmp_path / name)
+    assert chosen.args == [str(tmp_path / name)]
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "a\0b"])
+def test_a_file_of_an_impossible_name_is_not_there(files: Files, session: Session, tmp_path: Path, name: str) -> None:
+    files.open(tmp_path / name)
+    assert session.notice == f"{name}: is not there."
 
 
 def test_recent_sessions_are_those_that_are_still_there(
@@ -223,7 +230,36 @@ def test_what_was_kept_badly_gives_a_new_session_and_a_word(settings: Settings, 
     (settings.folder / NAME).write_text(content)
     session = begun_anew(settings, qtbot)
     assert session.document == Document()
-    assert session.notice
+    assert "new session" in session.notice
+    assert "kept.broken.json" in session.notice
+
+
+def test_what_cannot_be_read_is_put_aside_and_not_written_over(files: Files, settings: Settings) -> None:
+    settings.folder.mkdir()
+    (settings.folder / NAME).write_text("what somebody may yet mend")
+    files.keeper.restore()
+    assert files.keeper.now()
+    assert (settings.folder / "kept.broken.json").read_text() == "what somebody may yet mend"
+    assert Kept.read(settings.folder) is not None
+
+
+def test_a_second_app_neither_takes_over_nor_keeps_and_asks_when_it_closes(
+    files: Files, session: Session, settings: Settings, qtbot: QtBot
+) -> None:
+    session.change("change the sentence", sentence="The old dog eats.")
+    assert files.keeper.now()
+    window = QWidget()
+    qtbot.addWidget(window)
+    second = Session(lambda message: None)
+    theirs = Files(second, Settings(settings.folder), window)
+    theirs.keeper.restore()
+    assert second.document == Document()
+    second.change("change the sentence", sentence="The bird sings.")
+    assert not theirs.may_close(lambda: None)
+    answer(Button.Cancel)
+    kept = Kept.read(settings.folder)
+    assert kept is not None
+    assert kept.document.sentence == "The old dog eats."
 
 
 def test_closing_asks_only_where_the_session_is_not_kept(
@@ -252,3 +288,14 @@ def test_a_session_that_cannot_be_written_says_so(files: Files, session: Session
     session.path = tmp_path / "file" / "one.mlxdecoder"
     files.save()
     assert "one.mlxdecoder: cannot be saved" in session.notice
+
+
+def test_a_file_that_is_no_session_is_told_before_anything_is_asked(
+    files: Files, session: Session, tmp_path: Path
+) -> None:
+    session.change("change the sentence", sentence="The old dog eats.")
+    (tmp_path / "bad.mlxdecoder").write_text("no session")
+    files.open(tmp_path / "bad.mlxdecoder")
+    assert QApplication.activeModalWidget() is None
+    assert "bad.mlxdecoder" in session.notice
+    assert session.history.modified and session.document.sentence == "The old dog eats."

@@ -20,6 +20,7 @@ from mlxdecoder.app.help_pages import LIMITS, SHORTCUTS, pages
 from mlxdecoder.app.help_window import HelpWindow
 from mlxdecoder.app.session.script import script
 from mlxdecoder.app.settings import Settings
+from mlxdecoder.app.views.generation_bar import HELP
 from mlxdecoder.app.window import MainWindow
 
 REFERENCES = (
@@ -152,3 +153,15 @@ def test_copy_as_python_puts_the_script_on_the_clipboard_and_says_so(window: Mai
     window.menus.actions["Copy as Python"].trigger()
     assert QGuiApplication.clipboard().text() == script(window.session.document)
     assert "clipboard" in window.composition.notices.text
+
+
+def test_the_generation_is_not_said_to_stop_at_a_step_while_all_is_read_at_once(window: MainWindow) -> None:
+    (page,) = [page.text for page in pages() if page.title == "The generation"]
+    for text in (" ".join(page.split()), HELP):
+        assert "While mistakes are on and all is read at once" in text
+        assert "every token of the right translation" in text
+
+
+def test_the_page_on_files_says_what_is_not_exported() -> None:
+    (page,) = [page.text for page in pages() if page.title == "Files"]
+    assert "The stage, the difference and the step on screen play no part" in page

@@ -71,3 +71,24 @@ def test_the_monkey_sees_what_goes_wrong(home: Path) -> None:
     told = let_loose(1, 20, home, 100, home / "monkey.py")
     assert "ZeroDivisionError" in told["exceptions"][0]
     assert told["warnings"][0] == "a warning of Qt"
+
+
+LEAVING = """
+from mlxdecoder.app import client
+
+def start(self):
+    begin(self)
+    while self.running:
+        QTest.qWait(10)
+
+client.worker_command = lambda: [sys.executable, "-c", ""]
+begin, WorkerClient.start = WorkerClient.start, start
+
+
+class Monkey:"""
+
+
+def test_the_monkey_sees_a_worker_that_leaves_by_itself(home: Path) -> None:
+    (home / "monkey.py").write_text(MONKEY.read_text().replace("class Monkey:", LEAVING, 1))
+    told = let_loose(1, 1, home, 100, home / "monkey.py")
+    assert "left by itself" in told["exceptions"][0] and "exit status 0" in told["exceptions"][0]

@@ -46,3 +46,19 @@ def test_nonsense_counts_as_not_set(tmp_path: Path, text: str) -> None:
     settings = written(tmp_path, text)
     assert (settings.font_size, settings.theme) == (0, "system")
     assert settings.layout("window").isEmpty()
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "a/" * 3000])
+def test_a_recent_session_of_an_impossible_name_is_not_there(tmp_path: Path, name: str) -> None:
+    settings = Settings(tmp_path)
+    settings.add_recent(tmp_path / name)
+    assert settings.recent == []
+
+
+def test_of_two_apps_only_the_first_keeps_its_session(tmp_path: Path) -> None:
+    first, second = Settings(tmp_path / "settings"), Settings(tmp_path / "settings")
+    assert first.keeps
+    assert not second.keeps
+    del first
+    assert not second.keeps  # what the first has kept is not its own
+    assert Settings(tmp_path / "settings").keeps

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QAccessible, QDragEnterEvent, QDropEvent, QFileOpenEvent, QGuiApplication, QKeySequence
+from PySide6.QtGui import (
+    QAccessible,
+    QAction,
+    QDragEnterEvent,
+    QDropEvent,
+    QFileOpenEvent,
+    QGuiApplication,
+    QKeySequence,
+)
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from mlxdecoder.app.application import Application
 from mlxdecoder.app.client import WorkerClient
+from mlxdecoder.app.keeping import NAME, Kept
 from mlxdecoder.app.protocol import Message
 from mlxdecoder.app.session.document import Document
 from mlxdecoder.app.settings import Settings
@@ -47,6 +57,10 @@ def working(window: MainWindow, qtbot: QtBot) -> MainWindow:
     with qtbot.waitSignal(window.client.received, timeout=WAIT):
         window.client.start()
     return window
+
+
+def kept(document: str = '{"format": 1}', path: str | None = None, training: object = None) -> str:
+    return json.dumps({"document": document, "saved": '{"format": 1}', "path": path, "training": training})
 
 
 def offered(window: MainWindow) -> dict[str, QPushButton]:
@@ -100,6 +114,90 @@ def test_kind_stage_and_mean_are_in_the_menu_and_show_what_is_looked_at(window: 
 def test_no_two_commands_have_the_same_keys(window: MainWindow) -> None:
     keys = [key.toString() for action in window.menus.actions.values() for key in action.shortcuts()]
     assert len(keys) == len(set(keys))
+
+
+def test_no_command_has_the_keys_of_printing(window: MainWindow) -> None:
+    printing = QKeySequence.keyBindings(QKeySequence.StandardKey.Print)
+    assert not [name for name, action in window.menus.actions.items() if set(action.shortcuts()) & set(printing)]
+
+
+def test_close_is_for_the_window_that_the_user_is_in(window: MainWindow, qtbot: QtBot) -> None:
+    window.menus.actions["Settings…"].trigger()
+    qtbot.waitUntil(window.settings_window.isActiveWindow)
+    QTest.keySequence(window.settings_window, QKeySequence(QKeySequence.StandardKey.Close))
+    assert not window.settings_window.isVisible()
+    assert window.isVisible()
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    window.menus.actions["Close"].trigger()
+    assert not window.isVisible()
+
+
+def windows_listed(window: MainWindow) -> dict[str, QAction]:
+    window.menus.window_menu.aboutToShow.emit()
+    ours = set(window.menus.actions.values())
+    return {one.text(): one for one in window.menus.window_menu.actions() if one.text() and one not in ours}
+
+
+def test_the_window_menu_lists_the_windows_that_are_open_and_leads_to_them(window: MainWindow, qtbot: QtBot) -> None:
+    main = window.windowTitle().replace("[*]", "")
+    assert list(windows_listed(window)) == [main]
+    for name in ("Settings…", "What this shows"):
+        window.menus.actions[name].trigger()
+    window.composition.break_panel.diagnosis.show()
+    assert set(windows_listed(window)) == {main, "Settings", "What this shows", "Diagnosis"}
+    windows_listed(window)["Settings"].trigger()
+    qtbot.waitUntil(window.settings_window.isActiveWindow)
+    assert [title for title, action in windows_listed(window).items() if action.isChecked()] == ["Settings"]
+    window.showMinimized()
+    windows_listed(window)[main].trigger()
+    assert not window.isMinimized()
+    window.settings_window.close()
+    assert "Settings" not in windows_listed(window)
+
+
+def test_a_file_that_is_handed_over_brings_a_minimised_window_up(window: MainWindow, tmp_path: Path) -> None:
+    Document(sentence="The old dog eats.").save(tmp_path / "one.mlxdecoder")
+    window.showMaximized()
+    window.showMinimized()
+    window.open_file(str(tmp_path / "one.mlxdecoder"))
+    assert not window.isMinimized()
+    assert window.isMaximized()
+
+
+NEVER = [
+    *("", "junk", "[]", "{}", '{"document": 1}', "[" * 200_000),
+    kept(document='{"format": 1, "forced": {"0": 1e999}}'),
+    kept(document=r'{"format": 1, "sentence": "\ud800"}'),
+    kept(path="\ud800"),
+    kept(path="x\0y"),
+    kept(path="x" * 300),
+    kept(training={"folder": "x" * 300}),
+    kept(training={"folder": "x\0y"}),
+    kept(training=[1]),
+]
+
+
+@pytest.mark.parametrize("content", NEVER)
+def test_whatever_was_kept_the_app_begins_and_can_keep_what_it_has(
+    window: MainWindow, settings: Settings, content: str
+) -> None:
+    settings.folder.mkdir(exist_ok=True)
+    (settings.folder / NAME).write_text(content)
+    window.begin([Path("x" * 300), Path("a\0b")])
+    window.session.change("change the sentence", sentence="The old dog eats.")
+    assert window.close()
+    again = Kept.read(settings.folder)
+    assert again is not None
+    assert again.document.sentence == "The old dog eats."
+
+
+def test_a_kept_session_that_is_a_folder_is_put_aside(window: MainWindow, settings: Settings) -> None:
+    (settings.folder / NAME).mkdir(parents=True)
+    window.begin([])
+    assert (settings.folder / "kept.broken.json").is_dir()
+    assert "kept.broken.json" in window.composition.notices.text
+    assert window.close()
 
 
 def test_a_session_that_is_dropped_is_opened(window: MainWindow, tmp_path: Path) -> None:

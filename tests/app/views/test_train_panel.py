@@ -309,3 +309,28 @@ def test_nothing_is_dropped_into_a_training_that_runs(panel: TrainPanel, tmp_pat
 
 def test_everything_that_can_have_the_focus_has_a_name(panel: TrainPanel) -> None:
     assert nameless(panel) == []
+
+
+@pytest.mark.parametrize("folder", ["x" * 300, "/a\0b", "~nobody-of-this-name/run"])
+def test_a_folder_of_an_impossible_name_holds_no_run(panel: TrainPanel, folder: str) -> None:
+    fields = [one for one in panel.findChildren(QLineEdit) if one.accessibleName() == "Folder of the training"]
+    fields[0].setText(folder)
+    assert not panel.settings.holds_run
+
+
+def test_a_folder_is_proposed_also_below_one_of_an_impossible_name(
+    panel: TrainPanel, session: Session, tmp_path: Path
+) -> None:
+    session.runs = tmp_path / ("x" * 300)
+    panel.settings.propose_folder()
+    assert panel.settings.folder.parent == session.runs
+
+
+def test_the_same_files_can_be_chosen_here_as_in_the_menu(panel: TrainPanel) -> None:
+    button = next(one for one in panel.findChildren(QPushButton) if one.accessibleName() == "Choose sentences")
+    button.click()
+    dialog = QApplication.activeModalWidget()
+    assert isinstance(dialog, QFileDialog)
+    for kind in (".tsv", ".txt", ".csv", ".gz"):
+        assert f"*{kind}" in dialog.nameFilters()[0]
+    dialog.close()

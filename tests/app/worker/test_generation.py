@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from mlxdecoder import RIGHT, attend, beam_search, load, translate
+from mlxdecoder.app.protocol import encode
 from mlxdecoder.app.worker.engine import Engine
 from mlxdecoder.app.worker.watching import compact
 from mlxdecoder.errors import UserError
@@ -335,3 +336,15 @@ def test_weights_that_are_no_numbers_are_told_as_such(toy: Checkpoint) -> None:
 def test_numbers_are_halved_only_where_they_fit(largest: float, kept: type) -> None:
     found = compact(np.array([1.0, -np.inf, np.nan, largest], np.float32))
     assert found.dtype == kept and found[3] == largest and np.isneginf(found[1]) and np.isnan(found[2])
+
+
+def test_the_longest_source_that_can_be_watched_is_told_in_one_bearable_frame() -> None:
+    engine = engine_with(untrained())
+    with pytest.raises(UserError) as refused:
+        generate(engine, "cat " * 5000)
+    most = int(str(refused.value).split("at most ")[1].split()[0].replace(",", ""))
+    with pytest.raises(UserError, match=f"at most {most:,} can be watched"):
+        generate(engine, "cat " * (most + 1))
+    (source, *_) = generate(engine, "cat " * most, stop_after=1)
+    assert len(source["tokens"]) == most
+    assert 32e6 < len(encode(source)) < 64e6

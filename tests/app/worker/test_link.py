@@ -63,6 +63,17 @@ def test_a_short_request_that_is_stopped_before_its_turn_is_passed_over(inbox: I
     assert message is not None and message.run == 2
 
 
+def test_the_inbox_goes_on_waiting_when_all_that_waited_was_stopped(inbox: Inbox) -> None:
+    inbox.put(Message("generate", 1))
+    control(inbox, "stop", 1)
+    taken: list[Message | None] = []
+    done = threading.Event()
+    with blocked(lambda: (taken.append(inbox.next()), done.set())[0]):
+        assert not done.wait(0.05)
+        inbox.put(Message("generate", 2))
+    assert [message and message.run for message in taken] == [2]
+
+
 def test_a_training_that_is_stopped_before_its_turn_still_has_one_to_say_so(inbox: Inbox) -> None:
     inbox.put(Message("train", 1))
     control(inbox, "stop", 1)
@@ -77,7 +88,7 @@ def test_long_requests_wait_while_short_ones_are_let_in(inbox: Inbox) -> None:
     message = inbox.next_short()
     assert message is not None and message.run == 2
     assert inbox.next_short() is None
-    assert inbox.has_long() and not inbox.has_short()
+    assert inbox.has_saving() and not inbox.has_short()
 
 
 def test_a_stop_reaches_the_run_that_is_meant_and_no_other(inbox: Inbox, told: list[Message]) -> None:
@@ -100,7 +111,7 @@ def test_what_controls_an_unknown_run_is_of_no_consequence(inbox: Inbox) -> None
 def test_a_run_that_was_answered_is_forgotten(inbox: Inbox, told: list[Message]) -> None:
     link = link_of(inbox, told)
     inbox.forget(1)
-    assert link.stopped() and not inbox.has_long()
+    assert link.stopped() and not inbox.has_saving()
 
 
 def test_everything_is_stopped_when_nobody_is_there_any_more(inbox: Inbox, told: list[Message]) -> None:
@@ -108,6 +119,24 @@ def test_everything_is_stopped_when_nobody_is_there_any_more(inbox: Inbox, told:
     inbox.put(Message("generate", 2))
     inbox.put(Message("quit"))
     assert link.stopped() and inbox.next() is None and inbox.next_short() is None
+
+
+@pytest.mark.parametrize(("kind", "saves"), [("export", True), ("train", True), ("twin", True), ("generate", False)])
+def test_what_saves_is_given_time_at_the_end(inbox: Inbox, told: list[Message], kind: str, saves: bool) -> None:
+    link_of(inbox, told, kind)
+    inbox.close()
+    assert inbox.has_saving() == saves
+
+
+def test_an_export_goes_on_when_nobody_is_there_any_more_unless_it_is_stopped(
+    inbox: Inbox, told: list[Message]
+) -> None:
+    link = link_of(inbox, told, "export")
+    control(inbox, "stop", 2)
+    inbox.close()
+    assert not link.stopped()
+    control(inbox, "stop", 1)
+    assert link.stopped()
 
 
 def test_the_inbox_blocks_until_something_comes_or_it_is_closed(inbox: Inbox) -> None:

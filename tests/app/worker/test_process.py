@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,6 +30,20 @@ def serve_noisily(*given):
     serve(*given)
 
 main._serve = serve_noisily
+sys.exit(main.run())
+"""
+SLOW = """
+import sys, time
+from pathlib import Path
+from mlxdecoder.app.worker import loop, main
+
+def export(engine, message, link):
+    link.tell("exporting")
+    time.sleep(2 * main.GRACE)
+    if not link.stopped():
+        Path(message["path"]).write_text("all of it")
+
+loop.JOBS["export"] = export
 sys.exit(main.run())
 """
 PATIENCE = 60.0
@@ -137,6 +152,19 @@ def test_a_stop_is_followed_by_the_end_of_that_generation(worker: Callable[..., 
     assert one.wait("generated", 3)["reason"] == "stop"
 
 
+def test_it_lives_on_when_the_only_request_that_waits_is_stopped(worker: Callable[..., Process]) -> None:
+    one = worker()
+    one.ask("open", 1, path=None)
+    one.wait("model", 1)
+    cost, export = Message("cost", 2, {"sentence": SENTENCE}), Message("export", 3, {"path": "never.png"})
+    one.write(b"".join(map(encode, (cost, export, Message("stop", fields={"of": 3})))))
+    one.wait("cost", 2)
+    assert one.says_nothing()  # nor ends
+    one.ask("shapes", 4, sentence=SENTENCE)
+    one.wait("shapes", 4)
+    assert not any(message.run == 3 for message in one.told)
+
+
 def test_no_more_frames_are_sent_than_may_be_unseen(worker: Callable[..., Process]) -> None:
     one = worker()
     one.ask("open", 1, path=None)
@@ -184,6 +212,17 @@ def test_it_ends_with_the_window_in_the_midst_of_a_generation(worker: Callable[.
     one.generate(2, sampling={**GREEDY, "temperature": 9.0}, max_tokens=100_000)
     one.wait("token", 2)
     assert one.hang_up() == 0
+
+
+@pytest.mark.parametrize("quits", [True, False])
+def test_an_export_that_runs_is_not_cut_off(worker: Callable[..., Process], tmp_path: Path, quits: bool) -> None:
+    one = worker(SLOW)
+    one.ask("export", 1, path=str(tmp_path / "figure.png"))
+    one.wait("exporting", 1)
+    if quits:
+        one.ask("quit")
+    assert one.hang_up() == 0
+    assert (tmp_path / "figure.png").read_text() == "all of it"
 
 
 def test_it_ends_when_nobody_reads_what_it_says(worker: Callable[..., Process]) -> None:

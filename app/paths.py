@@ -1,0 +1,28 @@
+"""Questions about paths that come from users and from files, answered whatever the path is; and kinds of files.
+
+`Path.is_file` and its like raise where a name is too long or a folder is closed. Those of `os.path` say no.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+KINDS_OF_CORPORA = (".tsv", ".txt", ".csv", ".gz")
+CORPORA = f"Corpora ({' '.join(f'*{kind}' for kind in KINDS_OF_CORPORA)})"
+ALL_FILES = "All files (*)"
+
+
+def is_file(path: Path) -> bool:
+    """Whether a file is there, as far as can be seen."""
+    return os.path.isfile(path)
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder is there, as far as can be seen."""
+    return os.path.isdir(path)
+
+
+def is_taken(path: Path) -> bool:
+    """Whether anything is there, as far as can be seen."""
+    return os.path.exists(path)
