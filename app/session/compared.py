@@ -23,6 +23,11 @@ class Compared:
         right, wrong = self.sides["right"], self.sides["wrong"]
         return {kind: _largest(wrong[kind].values - right[kind].values) for kind in right}
 
+    @property
+    def outside(self) -> dict[str, float]:
+        """The most weight of a row that lies where the mask forbids, for each kind, with the mistakes."""
+        return {kind: _largest(picture.outside) for kind, picture in self.sides["wrong"].items()}
+
 
 def _largest(change: np.ndarray) -> float:
     return float(np.nan_to_num(np.abs(change), nan=1.0).max(initial=0.0))

@@ -71,6 +71,7 @@ class Session:
         self.recordings: dict[str, Recording] = {}
         self.comparison: Message | None = None
         self.compared: Compared | None = None  # what the heatmaps show while mistakes are on
+        self.seeks = False  # whether to turn to where a mistake shows, as soon as that is known
         self.training = TrainingLog()
         self.twins: dict[str, TrainingLog] = {}
         self.told: dict[str, Message] = {}  # the newest verdict, diagnosis, shapes, cost, exported, welcome
@@ -296,12 +297,17 @@ class Session:
             self._tell(message.kind)  # type: ignore[arg-type]
 
     def _look_where_it_shows(self) -> None:
-        """Turn to the kind of attention that a mistake changes most, if nothing shows in the one that is looked at."""
-        assert self.compared is not None
-        changes, now = self.compared.changes, self.document.view.kind
-        most = max(changes, key=lambda kind: changes[kind], default=now)
-        if self.reads_at_once and changes.get(now, 0.0) < VISIBLE <= changes.get(most, 0.0):
-            self.look(kind=most)
+        """After a mistake was switched on: turn to weight outside the mask, else to where most has changed."""
+        if self.compared is None or not (self.seeks and self.reads_at_once):
+            return
+        self.seeks = False
+        now = self.document.view.kind
+        for seen in (self.compared.outside, self.compared.changes):
+            most = max(seen, key=lambda kind: seen[kind])
+            if seen[most] >= VISIBLE:
+                if seen.get(now, 0.0) < VISIBLE:
+                    self.look(kind=most)
+                return
 
     def _refused(self, purpose: str, message: Message) -> None:
         if purpose == "pictures" and message.kind == "refused":

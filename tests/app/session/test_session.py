@@ -170,13 +170,13 @@ def test_pause_and_stop_answer_at_once(desk: Desk, run: dict[str, Any], command:
     assert desk.newest(command)["of"] == desk.newest("train").run
 
 
-def compared(desk: Desk, changed: str) -> None:
-    """The answer to a comparison in which one kind of attention differs."""
+def compared(desk: Desk, changed: str, leaks: str = "") -> None:
+    """The answer to a comparison in which one kind of attention differs, and one has weight outside its mask."""
     arrays = {}
     for kind in MODEL["kinds"]:
         right = np.full((2, 4, 3, 3), 1 / 3, np.float32)
         arrays |= {f"{kind}.right": right, f"{kind}.wrong": right * (0.5 if kind == changed else 1)}
-        arrays[f"{kind}.intended"] = np.ones((3, 3), bool)
+        arrays[f"{kind}.intended"] = np.tri(3, dtype=bool) if kind == leaks else np.ones((3, 3), bool)
     tokens = {kind: ["a", "b", "c"] for kind in MODEL["kinds"]}
     fields = {"queries": tokens, "keys": tokens, "how": "read at once", "translations": ["", ""], "notes": []}
     run = desk.newest("compare").run
@@ -194,6 +194,21 @@ def test_switching_a_mistake_on_turns_to_where_it_shows(desk: Desk) -> None:
     assert wrong is not None and change is not None
     np.testing.assert_allclose(wrong.values, 1 / 6)
     np.testing.assert_allclose(change.values, -1 / 6)
+
+
+def test_weight_outside_the_mask_goes_before_what_it_changes_elsewhere(desk: Desk) -> None:
+    switch(desk.session, "no-causal-mask", True)
+    compared(desk, "cross", leaks="decoder")
+    assert desk.session.document.view.kind == "decoder"
+
+
+def test_once_turned_to_a_mistake_one_may_look_elsewhere(desk: Desk) -> None:
+    switch(desk.session, "no-causal-mask", True)
+    compared(desk, "decoder")
+    desk.session.look(kind="cross")
+    desk.session.generate()
+    compared(desk, "decoder")
+    assert desk.session.document.view.kind == "cross"
 
 
 def test_a_mistake_that_shows_where_one_looks_moves_nothing(desk: Desk) -> None:
