@@ -74,7 +74,7 @@ class Commands(QObject):
 
     @Slot(QAction)
     def choose_kind(self, action: QAction) -> None:
-        self._session.look(kind=action.data(), layer=0, head=0)
+        self._session.look(kind=action.data())
 
     @Slot(QAction)
     def choose_stage(self, action: QAction) -> None:

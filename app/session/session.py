@@ -95,8 +95,11 @@ class Session:
         self._become(replace(self.document, **changes), what, merge)
 
     def look(self, **changes: Any) -> None:
-        """Look at something else; steps of one kind are undone together."""
-        self._become(self.document.looking(**changes), "look elsewhere", merge=True)
+        """Look at something else, at the nearest layer where there are fewer; such changes are undone together."""
+        view = replace(self.document.view, **changes)
+        if self.model is not None:
+            view = replace(view, layer=min(view.layer, self.model.layers_of(view.kind) - 1))
+        self._become(replace(self.document, view=view), "look elsewhere", merge=True)
 
     def undo(self) -> None:
         self._step_through_history(self.history.undo)

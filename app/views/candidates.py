@@ -60,7 +60,7 @@ class CandidatesPanel(Panel):
             self._fill([], None)
             return
         before = whole(read_before(self.session, token.step))
-        self.heading.say(f"Step {token.step + 1}: what may follow {before}. Click another to force it.")
+        self.heading.say(f"Step {token.step + 1}: what may follow “{before}”. Click another to force it.")
         candidates = _with_chosen(token)
         self.rest.say(_rest(candidates, self.session.model.vocab if self.session.model else None))
         self._fill(candidates, token)

@@ -195,4 +195,4 @@ def _place(session: Session) -> str:
     if step is None:
         return "No step yet"
     reads, writes = whole(read_before(session, step)), whole(recording.tokens[step].text)
-    return f"Step {step + 1} of {len(recording.tokens)}: reads {reads}, writes {writes}"
+    return f"Step {step + 1} of {len(recording.tokens)}: reads “{reads}”, writes “{writes}”"

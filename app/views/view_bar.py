@@ -78,12 +78,8 @@ class ViewBar(QWidget):
 
     @Slot()
     def _chosen(self) -> None:
-        kind, view = self._kind.currentData(), self._session.document.view
-        model = self._session.model
-        layer = view.layer if model is None else min(view.layer, model.layers_of(kind) - 1)
         self._session.look(
-            kind=kind,
-            layer=layer,
+            kind=self._kind.currentData(),
             stage=self._stage.currentData(),
             side=self._side.currentData(),
             at_once=self._reading.currentData(),

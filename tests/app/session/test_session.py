@@ -223,3 +223,13 @@ def test_other_stages_are_shown_step_by_step(desk: Desk) -> None:
     compared(desk, "decoder")
     desk.session.look(stage="scores")
     assert not desk.session.reads_at_once
+
+
+def test_the_head_is_kept_when_the_kind_changes_and_the_layer_as_far_as_there_is_one(desk: Desk) -> None:
+    desk.session.look(kind="cross", layer=1, head=2)
+    desk.session.look(kind="encoder")
+    desk.session.look(kind="cross")
+    view = desk.session.document.view
+    assert (view.layer, view.head) == (1, 2)
+    desk.session.look(layer=7)
+    assert desk.session.document.view.layer == 1

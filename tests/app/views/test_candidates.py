@@ -37,7 +37,7 @@ def click_on(panel: CandidatesPanel, row: int, qtbot: QtBot) -> None:
 
 def test_the_chosen_step_is_shown_with_its_probabilities(panel: CandidatesPanel, session: Session) -> None:
     session.look(step=2)
-    assert panel.heading.text() == "Step 3: what may follow \u2068chat\u2069. Click another to force it."
+    assert panel.heading.text() == "Step 3: what may follow “\u2068chat\u2069”. Click another to force it."
     assert cells(panel, 0) == ["noir", "80%", "chosen"]
     assert cells(panel, 1) == ["other0", "2.0%", ""]
     assert panel.table.content.index(0, 1).data(BAR) == pytest.approx(0.8)

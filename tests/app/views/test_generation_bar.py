@@ -60,7 +60,7 @@ def test_a_click_jumps_to_a_step(bar: GenerationBar, session: Session, sent: lis
     written(session, sent)
     click_on(bar, 2, qtbot)
     assert session.document.view.step == 2
-    assert bar.place.text() == "Step 3 of 6: reads \u2068chat\u2069, writes \u2068noir\u2069"
+    assert bar.place.text() == "Step 3 of 6: reads “\u2068chat\u2069”, writes “\u2068noir\u2069”"
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_a_language_model_goes_on_from_its_prompt(bar: GenerationBar, session: S
     tell_word(session, run, 0, "▁a")
     tell_word(session, run, 1, "▁time")
     session.look(step=0)
-    assert bar.place.text() == "Step 1 of 2: reads \u2068upon\u2069, writes \u2068a\u2069"
+    assert bar.place.text() == "Step 1 of 2: reads “\u2068upon\u2069”, writes “\u2068a\u2069”"
 
 
 def test_blanks_in_tokens_can_be_seen(bar: GenerationBar, session: Session, sent: list[Message]) -> None:
