@@ -16,7 +16,10 @@ def write_bytes(path: Path | str, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         _write(path, data)
-    except OSError as error:  # names the file that was asked for, not the temporary one
+    except OSError as error:
+        if error.errno is None:
+            raise
+        # Name the file that was asked for, not the temporary one.
         raise type(error)(error.errno, error.strerror, str(path)) from None
 
 
