@@ -149,7 +149,8 @@ class WorkerClient(QObject):
             self._deliver_one()
         crashed = status == QProcess.ExitStatus.CrashExit
         how = self._reproach or (f"signal {code}" if crashed else f"exit status {code}")
-        self._end("" if self._wanted else f"The process that computes has stopped unexpectedly ({how}); what you wrote is kept.")
+        lost = f"The process that computes has stopped unexpectedly ({how}); what you wrote is kept."
+        self._end("" if self._wanted else lost)
 
     @Slot(QProcess.ProcessError)
     def _failed(self, error: QProcess.ProcessError) -> None:
