@@ -27,12 +27,19 @@ def weights(rows: int, columns: int, *, layers: int = 2, heads: int = 4, causal:
     return softmax(scores).astype(np.float32)
 
 
-def tell_model(session: Session, sent: list[Message], kinds: Sequence[str] = ("encoder", "decoder", "cross")) -> None:
-    """The worker is there and has opened a model with two layers of four heads; the session asks for a generation."""
+def tell_model(
+    session: Session,
+    sent: list[Message],
+    kinds: Sequence[str] = ("encoder", "decoder", "cross"),
+    layers: int = 2,
+    heads: int = 4,
+) -> None:
+    """The worker is there and has opened a model; the session asks for a generation."""
     welcome = {"version": "0", "device": "cpu", "kernels": False, "catalogue": [], "presets": []}
     session.receive(Message("welcome", fields=welcome))
-    model = {"name": "toy", "path": None, "fingerprint": "f", "architecture": "translator", "layers": 2}
-    model |= {"encoder_layers": 2, "heads": 4, "kv_heads": 4, "width": 64, "vocab": 900, "parameters": 1000}
+    model = {"name": "toy", "path": None, "fingerprint": "f", "architecture": "translator", "layers": layers}
+    model |= {"encoder_layers": layers, "heads": heads, "kv_heads": heads}
+    model |= {"width": 64, "vocab": 900, "parameters": 1000}
     session.receive(Message("model", sent[-1].run, {**model, "kinds": list(kinds)}))
 
 

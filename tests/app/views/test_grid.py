@@ -237,7 +237,7 @@ def test_any_size_can_be_drawn(grid: HeatmapGrid, session: Session, sent: Sent, 
 def test_many_layers_scroll_and_the_chosen_one_is_brought_in_sight(
     grid: HeatmapGrid, session: Session, sent: Sent, qtbot: QtBot
 ) -> None:
-    tell_model(session, sent)
+    tell_model(session, sent, layers=24, heads=16)
     values = np.zeros((24, 16, 2, 2), np.float32)
     arrays = {"encoder.weights": values, "encoder.intended": np.ones((2, 2), bool)}
     session.receive(Message("source", run_of(sent), {"tokens": ["a", "b"], "begin": "<s>"}, arrays))
