@@ -9,6 +9,8 @@ import numpy as np
 from mlxdecoder.app.protocol import Message
 from mlxdecoder.app.session.recording import Picture
 
+VISIBLE = 0.01  # of a weight
+
 
 @dataclass(frozen=True, eq=False)
 class Compared:
@@ -27,6 +29,14 @@ class Compared:
     def outside(self) -> dict[str, float]:
         """The most weight of a row that lies where the mask forbids, for each kind, with the mistakes."""
         return {kind: _largest(picture.outside) for kind, picture in self.sides["wrong"].items()}
+
+    def kind_to_look_at(self, now: str) -> str:
+        """Where weight lies outside the mask, else where most has changed; `now` if that shows there already."""
+        for seen in (self.outside, self.changes):
+            most = max(seen, key=lambda kind: seen[kind])
+            if seen[most] >= VISIBLE:
+                return most if seen.get(now, 0.0) < VISIBLE else now
+        return now
 
 
 def _largest(change: np.ndarray) -> float:

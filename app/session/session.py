@@ -14,45 +14,11 @@ from mlxdecoder.app.session.compared import Compared, compared_of
 from mlxdecoder.app.session.document import Document
 from mlxdecoder.app.session.history import History
 from mlxdecoder.app.session.recording import Picture, Recording, difference
+from mlxdecoder.app.session.topics import LAST, TRAINING, Listener, Send, Topic
 from mlxdecoder.app.session.training_log import TrainingLog
 
-Topic = Literal[
-    "document",
-    "welcome",
-    "model",
-    "recording",
-    "token",
-    "comparison",
-    "training",
-    "twin",
-    "verdict",
-    "diagnosis",
-    "shapes",
-    "cost",
-    "exported",
-    "busy",
-    "notice",
-    "worker",
-]
 OPEN = "open another model"
-VISIBLE = 0.01  # of a weight
 INDEX = "run.json"  # in the folder of a training, as soon as it has saved something
-Send = Callable[[Message], None]
-Listener = Callable[[Topic], None]
-TRAINING = ("preparing", "training", "progress", "measured", "probe", "saved", "trained")
-LAST = (
-    "generated",
-    "compared",
-    "shapes",
-    "cost",
-    "verdict",
-    "diagnosis",
-    "trained",
-    "exported",
-    "model",
-    "refused",
-    "broken",
-)
 
 
 class Session:
@@ -304,13 +270,7 @@ class Session:
         if self.compared is None or not (self.seeks and self.reads_at_once):
             return
         self.seeks = False
-        now = self.document.view.kind
-        for seen in (self.compared.outside, self.compared.changes):
-            most = max(seen, key=lambda kind: seen[kind])
-            if seen[most] >= VISIBLE:
-                if seen.get(now, 0.0) < VISIBLE:
-                    self.look(kind=most)
-                return
+        self.look(kind=self.compared.kind_to_look_at(self.document.view.kind))
 
     def _refused(self, purpose: str, message: Message) -> None:
         if purpose == "pictures" and message.kind == "refused":

@@ -6,7 +6,6 @@ from math import ceil
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Slot
 from PySide6.QtGui import (
-    QFocusEvent,
     QFontMetricsF,
     QHelpEvent,
     QKeyEvent,
@@ -17,13 +16,14 @@ from PySide6.QtGui import (
     QRegion,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QAbstractScrollArea, QToolTip, QWidget
+from PySide6.QtWidgets import QToolTip, QWidget
 
 from mlxdecoder.app.bridge import Bridge
 from mlxdecoder.app.session.session import Session
 from mlxdecoder.app.views.announcing import announce
 from mlxdecoder.app.views.grid_layout import GridLayout
 from mlxdecoder.app.views.grid_painter import GridPainter
+from mlxdecoder.app.views.scrolled import ScrolledPicture
 from mlxdecoder.app.views.shown import shown
 from mlxdecoder.app.views.small_maps import SmallMaps
 
@@ -42,7 +42,7 @@ TOPICS = ("document", "recording", "token", "model")
 EMPTY = "No attention yet."
 
 
-class HeatmapGrid(QAbstractScrollArea):
+class HeatmapGrid(ScrolledPicture):
     """The heads of the chosen kind and stage, L0 H0 and so on; a click or the arrow keys choose one.
 
     Badges stand beside a map, never on it: a triangle for weight outside the intended mask, a funnel for a sink.
@@ -201,18 +201,8 @@ class HeatmapGrid(QAbstractScrollArea):
     def resizeEvent(self, event: QResizeEvent) -> None:
         self._refresh()
 
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() in (QEvent.Type.FontChange, QEvent.Type.PaletteChange):
-            self._refresh()
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        super().focusInEvent(event)
-        self.viewport().update()
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        super().focusOutEvent(event)
-        self.viewport().update()
+    def restyle(self) -> None:
+        self._refresh()
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
         self.viewport().update()  # the gutters stay where they are

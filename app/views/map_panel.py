@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 from PySide6.QtCore import QEvent, QLineF, QPointF, QSize, Qt, Signal
 from PySide6.QtGui import (
-    QFocusEvent,
     QHelpEvent,
     QKeyEvent,
     QMouseEvent,
@@ -17,13 +16,14 @@ from PySide6.QtGui import (
     QResizeEvent,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QAbstractScrollArea, QToolTip, QWidget
+from PySide6.QtWidgets import QToolTip, QWidget
 
 from mlxdecoder.app.views.map_cells import outline_of
 from mlxdecoder.app.views.map_gutters import gutters_of, label_font
 from mlxdecoder.app.views.map_layout import MapLayout
 from mlxdecoder.app.views.map_painter import MapPainter
 from mlxdecoder.app.views.raster import Pixels
+from mlxdecoder.app.views.scrolled import ScrolledPicture
 from mlxdecoder.app.views.shown import Head
 
 PAGE, FAR = 10, 10**6
@@ -41,7 +41,7 @@ ZOOMS = {Qt.Key.Key_Plus: 1.25, Qt.Key.Key_Equal: 1.25, Qt.Key.Key_Minus: 0.8, Q
 PIXELS_A_NOTCH = 120
 
 
-class MapPanel(QAbstractScrollArea):
+class MapPanel(ScrolledPicture):
     """Shows a `Head`; tells of the cell that is pointed at, and of a wish to zoom (by a factor; 0 fits the window)."""
 
     pointed = Signal(int, int)
@@ -220,18 +220,8 @@ class MapPanel(QAbstractScrollArea):
         self._lay_out()
         self._reveal()
 
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() in (QEvent.Type.FontChange, QEvent.Type.PaletteChange):
-            self._lay_out()
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        super().focusInEvent(event)
-        self.viewport().update()
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        super().focusOutEvent(event)
-        self.viewport().update()
+    def restyle(self) -> None:
+        self._lay_out()
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
         if self._layout is not None:

@@ -1,0 +1,43 @@
+"""What a session tells its listeners of, and which messages of the worker belong to what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from mlxdecoder.app.protocol import Message
+
+Topic = Literal[
+    "document",
+    "welcome",
+    "model",
+    "recording",
+    "token",
+    "comparison",
+    "training",
+    "twin",
+    "verdict",
+    "diagnosis",
+    "shapes",
+    "cost",
+    "exported",
+    "busy",
+    "notice",
+    "worker",
+]
+Send = Callable[[Message], None]
+Listener = Callable[[Topic], None]
+TRAINING = ("preparing", "training", "progress", "measured", "probe", "saved", "trained")
+LAST = (
+    "generated",
+    "compared",
+    "shapes",
+    "cost",
+    "verdict",
+    "diagnosis",
+    "trained",
+    "exported",
+    "model",
+    "refused",
+    "broken",
+)
