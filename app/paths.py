@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-KINDS_OF_CORPORA = (".tsv", ".txt", ".csv", ".gz")
+KINDS_OF_CORPORA = (".tsv", ".txt", ".csv", ".tmx", ".po", ".jsonl", ".ndjson", ".gz", ".zip")
 CORPORA = f"Corpora ({' '.join(f'*{kind}' for kind in KINDS_OF_CORPORA)})"
 ALL_FILES = "All files (*)"
 

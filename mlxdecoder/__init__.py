@@ -20,12 +20,14 @@ from mlxdecoder import blas
 blas.prepare()  # before anything imports mlx
 
 if TYPE_CHECKING:
+    from mlxdecoder.alignment import align
     from mlxdecoder.attention import attention
     from mlxdecoder.beam import beam_search
     from mlxdecoder.blocks import Block
     from mlxdecoder.cache import KVCache, RotatingKVCache
     from mlxdecoder.config import ModelConfig
     from mlxdecoder.errors import UserError
+    from mlxdecoder.evaluate import evaluate
     from mlxdecoder.generate import Generation, generate, stream_generate
     from mlxdecoder.html import AttentionView
     from mlxdecoder.lesson import DecoderBlock, autoregressive_decode
@@ -50,12 +52,14 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "alignment": "align",
     "attention": "attention",
     "beam": "beam_search",
     "blocks": "Block",
     "cache": "KVCache RotatingKVCache",
     "config": "ModelConfig",
     "errors": "UserError",
+    "evaluate": "evaluate",
     "generate": "Generation generate stream_generate",
     "html": "AttentionView",
     "lesson": "DecoderBlock autoregressive_decode",
@@ -98,12 +102,14 @@ __all__ = [
     "Translator",
     "UserError",
     "Window",
+    "align",
     "attend",
     "attention",
     "autoregressive_decode",
     "beam_search",
     "build_causal_mask",
     "can_trim_prompt_cache",
+    "evaluate",
     "generate",
     "load",
     "load_prompt_cache",

@@ -10,7 +10,10 @@ from importlib import import_module
 from mlxdecoder.errors import UserError
 from mlxdecoder.streams import open_streams, unheard_is_fine
 
-COMMANDS = ("app", "train", "translate", "attend", "mistakes", "check", "lesson", "shapes", "kernels", "demo", "bench")
+COMMANDS = (
+    "app", "corpus", "train", "translate", "evaluate", "attend", "align", "mistakes", "check", "lesson", "shapes",
+    "kernels", "demo", "bench",
+)  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -9,7 +9,8 @@ Entry = tuple[str, str, str]  # where it goes, where it comes from, of which kin
 
 UNUSED_MODULES = [
     "IPython", "PIL.ImageQt", "PySide6.QtNetwork", "PySide6.QtTest", "_pytest", "hypothesis", "lxml", "mlx_lm", "mypy",
-    "pip", "pygments", "pytest", "pytestqt", "sacrebleu", "scipy", "selenium", "setuptools", "tkinter", "torch",
+    "pip", "pygments", "pytest", "pytestqt", "sacrebleu", "sacremoses", "scipy", "selenium", "setuptools", "tkinter",
+    "torch",
 ]  # fmt: skip
 
 # Of MLX only what is needed to compile against it; of Qt what neither widgets nor the platforms of a desktop load.

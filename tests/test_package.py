@@ -24,7 +24,7 @@ def test_what_the_window_of_the_app_uses_does_not_import_mlx(names: str) -> None
     assert python(f"import sys, {names}; print('mlx.core' in sys.modules)").strip() == "False"
 
 
-@pytest.mark.parametrize("name", ["attention", "generate", "show", "translate"])
+@pytest.mark.parametrize("name", ["attention", "evaluate", "generate", "show", "translate"])
 def test_a_function_wins_over_the_module_of_its_name(name: str) -> None:
     program = f"import mlxdecoder, mlxdecoder.{name}; from mlxdecoder import {name} as again; "
     assert python(program + f"print(callable(mlxdecoder.{name}), again is mlxdecoder.{name})").strip() == "True True"

@@ -10,7 +10,7 @@ import numpy as np
 
 from mlxdecoder.app.worker.engine import Engine, mistaken
 from mlxdecoder.app.worker.watching import compact
-from mlxdecoder.commands.train import Text
+from mlxdecoder.commands.train_text import Text
 from mlxdecoder.errors import UserError
 from mlxdecoder.generate import generate
 from mlxdecoder.maps import AttentionMap

@@ -12,7 +12,7 @@ from mlxdecoder.app.worker.engine import Engine
 from mlxdecoder.app.worker.link import Link
 from mlxdecoder.app.worker.looking_on import LookingOn
 from mlxdecoder.app.worker.probing import Probe, wording_of
-from mlxdecoder.commands.train import Origin, Text
+from mlxdecoder.commands.train_text import Origin, Text
 from mlxdecoder.errors import UserError
 from mlxdecoder.mistakes import find, switch_on
 from mlxdecoder.models import Translator
@@ -94,7 +94,7 @@ def _resumed(message: Message, link: Link) -> Plan:
     kept: dict[str, Any] = state.values["origin"]
     if "corpus" not in kept:
         raise UserError(f"{folder.path}: does not say what text it was trained on, so it can only go on in Python.")
-    text = _read(Origin(kept["corpus"], kept.get("limit")), link)
+    text = _read(Origin.from_dict(kept), link)
     prepared = prepare(text.train, text.validation, 0, checkpoint.tokenizer)
     model = as_translator(checkpoint)
     model.recipe = switch_on(kept.get("mistakes", ()))
@@ -102,7 +102,7 @@ def _resumed(message: Message, link: Link) -> Plan:
 
 
 def _origin(corpus: str | list[str] | None) -> Origin:
-    """One tab-separated file, two files of equal length, or the toy grammar."""
+    """One file of any format that corpora have, two files of equal length, or the toy grammar."""
     names = [corpus] if isinstance(corpus, str) else corpus or []
     if len(names) > 2:
         raise UserError(f"corpus: {len(names)} files found; one or two are wanted.")

@@ -5,23 +5,25 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from mlxdecoder.commands.common import Subparsers, add_command, add_json, command_line
+from mlxdecoder.commands.corpus_options import add_choice_options, chosen, corpus_files, two_at_most
 from mlxdecoder.commands.train_options import add_model_options, add_training_options
+from mlxdecoder.commands.train_text import Origin, Text
+from mlxdecoder.commands.train_together import hand_out, preparing, train_along
 from mlxdecoder.errors import UserError
 from mlxdecoder.mistakes import switch_on
 from mlxdecoder.streams import unheard_is_fine
-from mlxdecoder.text.bleu import bleu
-from mlxdecoder.text.corpus import Pair, read_corpus
-from mlxdecoder.text.splits import Splits, split_without_leaks
-from mlxdecoder.text.toy import make_splits
+from mlxdecoder.text.corpus import Pair
+from mlxdecoder.text.scores import bleu
 from mlxdecoder.training.checkpoint import load_checkpoint, load_training
 from mlxdecoder.training.console import ConsoleObserver
 from mlxdecoder.training.options import TrainingOptions
+from mlxdecoder.training.peers import join
 from mlxdecoder.training.prepare import Prepared, fresh_model, prepare
 from mlxdecoder.training.presets import PRESETS, Preset
 from mlxdecoder.training.run_folder import RunFolder
@@ -29,56 +31,10 @@ from mlxdecoder.training.trainer import Trainer
 from mlxdecoder.translate import as_translator, load, translate
 
 N_SHOWN = 5
-HELD_OUT = 500  # pairs, but never more than a fifth of a corpus
+OF_THE_TEXT = ("corpus", "limit", "columns", "languages", "validation")
 CHANGEABLE = ("steps",)  # what a resumed run may be given anew
 
 Say = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Text:
-    """What is trained on, what is held out, and a word about it."""
-
-    train: Sequence[Pair]
-    validation: Sequence[Pair]
-    said: str
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Where the pairs come from, one or two files or the toy grammar, and the mistakes that the app trains with.
-
-    Kept in the checkpoints of the run.
-    """
-
-    corpus: list[str]
-    limit: int | None
-    mistakes: tuple[str, ...] = ()
-
-    def read(self) -> Text:
-        if not self.corpus:
-            toy = make_splits()
-            train, held_out = (
-                [Pair(pair.source, pair.target) for pair in part] for part in (toy.train, toy.validation)
-            )
-            return Text(train, held_out, f"Toy grammar: {len(train)} pairs to train on, {len(held_out)} held out.")
-        corpus = read_corpus(self.corpus[0], self.corpus[1] if len(self.corpus) == 2 else None, self.limit)
-        if len(corpus.pairs) < 5:
-            raise UserError(f"--corpus: {len(corpus.pairs)} pairs found in {self.corpus[0]}; at least 5 are wanted.")
-        splits = _split(corpus.pairs, self.corpus[0])
-        counts = f"{len(splits.train)} pairs to train on, {len(splits.validation)} held out, with no sentence in both."
-        return Text(splits.train, splits.validation, f"{corpus.report.describe()}\n{counts}")
-
-
-def _split(pairs: Sequence[Pair], name: str) -> Splits:
-    """Hold out a fifth, at most 500 pairs; fewer where more would tear apart pairs that share a sentence."""
-    count = min(HELD_OUT, len(pairs) // 5)
-    while count:
-        try:
-            return split_without_leaks(pairs, count, 0)
-        except UserError:
-            count //= 2
-    raise UserError(f"--corpus: all pairs of {name} share sentences, so that none can be held out to measure by.")
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -87,18 +43,16 @@ def add_parser(subparsers: Subparsers) -> None:
         "train",
         run,
         "Train a translator. Ctrl-C saves and stops; --resume goes on as if it had not stopped.",
-        "mlxdecoder train --corpus fra.txt.gz --limit 20000 --out my-translator",
+        "mlxdecoder train --corpus fra.txt.gz --limit 20000 --out my-translator\n"
+        "on two machines: mlx.launch --hosts 10.0.0.1,10.0.0.2 mlxdecoder train --toy --out my-translator",
     )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of the run, for its checkpoints")
     text = parser.add_mutually_exclusive_group()
     text.add_argument("--toy", action="store_true", help="train on the toy grammar, English to French (the default)")
-    text.add_argument(
-        "--corpus",
-        nargs="+",
-        metavar="FILE",
-        help="one tab-separated file (source, target) or two files of equal length; plain or .gz",
-    )
-    parser.add_argument("--limit", type=int, metavar="N", help="read the first N pairs of the corpus only")
+    text.add_argument("--corpus", **corpus_files())
+    add_choice_options(parser)
+    measured = "a corpus to measure by, in place of pairs held out of --corpus; read with the same choices"
+    parser.add_argument("--validation", nargs="+", metavar="FILE", help=measured)
     parser.add_argument("--resume", action="store_true", help="go on with the run in --out; only --steps may be new")
     parser.add_argument(
         "--preset", choices=tuple(PRESETS), help="sizes that go together (default: small for a corpus, else toy)"
@@ -110,10 +64,17 @@ def add_parser(subparsers: Subparsers) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
+    peers = join()
+    if peers.rank:
+        return train_along(peers)
     say: Say = _to_stderr if options.json else _to_stdout
-    trainer, observer, text = _resumed(options, say) if options.resume else _started(options, say)
+    with preparing(peers):
+        trainer, observer, text = _resumed(options, say) if options.resume else _started(options, say)
+    if peers.size > 1:
+        say(f"{peers.size} processes train together.")
+        hand_out(trainer, peers)
     with observer.stopping_on_interrupt():
-        trainer.run()
+        trainer.run(peers)
     if trainer.step < trainer.options.steps and observer.wants_stop():
         say(f"Saved and stopped at step {trainer.step} of {trainer.options.steps}. Go on with:")
         say(f"  {command_line()} train --resume --out {options.out}")
@@ -147,7 +108,7 @@ def _resumed(options: argparse.Namespace, say: Say) -> tuple[Trainer, ConsoleObs
     step = state.values["step"]
     if step >= training.steps:
         raise UserError(f"{options.out}: its run is complete, at step {step}; --steps {2 * step}, say, trains on.")
-    origin = Origin(**state.values["origin"])
+    origin = Origin.from_dict(state.values["origin"])
     text = origin.read()
     say(f"{text.said}\nGoing on from step {step} of {training.steps}.")
     prepared = prepare(text.train, text.validation, 0, checkpoint.tokenizer)
@@ -175,19 +136,23 @@ def _trainer(
         training,
         folder=folder,
         observer=observer,
-        origin={"corpus": origin.corpus, "limit": origin.limit}
-        | ({"mistakes": list(origin.mistakes)} if origin.mistakes else {}),
+        origin=origin.to_dict(),
     )
 
 
 def _origin(options: argparse.Namespace) -> Origin:
     if options.corpus is None:
-        if options.limit is not None:
-            raise UserError(f"--limit {options.limit}: is for a corpus; leave it out with the toy grammar.")
+        for name in OF_THE_TEXT[1:]:
+            if (value := getattr(options, name)) is not None:
+                given = value if isinstance(value, int) else " ".join(value)
+                raise UserError(f"--{name} {given}: is for a corpus; leave it out with the toy grammar.")
         return Origin([], None)
-    if len(options.corpus) > 2:
-        raise UserError(f"--corpus: {len(options.corpus)} files found; one or two are wanted.")
-    return Origin([str(Path(name).absolute()) for name in options.corpus], options.limit)
+    two_at_most(options.corpus)
+    two_at_most(options.validation or ["none"], "--validation")
+    corpus, validation = (
+        [str(Path(name).absolute()) for name in names or ()] for names in (options.corpus, options.validation)
+    )
+    return Origin(corpus, options.limit, choice=chosen(options), validation=tuple(validation))
 
 
 def _preset(options: argparse.Namespace) -> Preset:
@@ -209,7 +174,7 @@ def _given(options: argparse.Namespace, kind: Any) -> dict[str, Any]:
 def _refuse_changes(options: argparse.Namespace) -> None:
     preset = PRESETS["toy"]
     names = [*_given(options, preset.model), *_given(options, preset.training)]
-    names += [name for name in ("toy", "corpus", "limit", "preset", "vocab_size") if getattr(options, name)]
+    names += [name for name in ("toy", *OF_THE_TEXT, "preset", "vocab_size") if getattr(options, name)]
     changed = [name for name in names if name not in CHANGEABLE]
     if changed:
         option = changed[0].replace("_", "-")

@@ -12,7 +12,7 @@ from typing import Any
 from tqdm import tqdm
 
 from mlxdecoder.commands.common import Subparsers, add_command, add_json, add_model, print_json, warn_of_unknown
-from mlxdecoder.text.corpus import read_lines
+from mlxdecoder.text.readers import read_lines
 from mlxdecoder.training.checkpoint import Checkpoint
 from mlxdecoder.translate import SearchOptions, Translation, load, translate_all
 

@@ -136,12 +136,26 @@ class Tokenizer:
         """
         return [_label(self._processor.id_to_piece(index)) for index in self._checked(ids)]
 
+    def spelling(self, ids: Iterable[int]) -> list[bytes]:
+        """Give what each of `ids` [T] adds to the text, in UTF-8, the space before a word included; b"" for marks.
+
+        Together they are the text of `decode` with a space in front, except that characters which have to be escaped
+        for SentencePiece (U+2581, U+2585, U+FDD0) stay escaped. Raises UserError for an id outside the vocabulary.
+        """
+        return [self._spelled(index) for index in self._checked(ids)]
+
     def unknown_characters(self, text: str) -> list[str]:
         """The characters of `text` that the vocabulary does not have, so that they are read as bytes; each once."""
         return [character for character in dict.fromkeys(_prepare(text)) if self._spells_out(character)]
 
     def _spells_out(self, character: str) -> bool:
         return any(self._processor.is_byte(index) for index in self.encode(character))
+
+    def _spelled(self, index: int) -> bytes:
+        piece: str = self._processor.id_to_piece(index)
+        if self._processor.is_byte(index):
+            return bytes.fromhex(piece[3:5])  # of <0xE2>
+        return b"" if index in (PAD, BEGIN, END) else piece.replace("\u2581", " ").encode()
 
     def _checked(self, ids: Iterable[int]) -> list[int]:
         indices = [operator.index(index) for index in ids]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -39,6 +39,14 @@ class Batch:
         """The batch in two parts, or whole where it has a single row."""
         middle, end = len(self.source) // 2, len(self.source)
         return [self._rows(range(middle)), self._rows(range(middle, end))] if middle else [self]
+
+    def share(self, rank: int, size: int) -> Batch:
+        """The rows of one of `size` processes, in order; where they are too few, a row that counts nothing."""
+        rows = range(rank * len(self.source) // size, (rank + 1) * len(self.source) // size)
+        if rows:
+            return self._rows(rows)
+        row = self._rows(range(1))
+        return replace(row, weights=np.zeros_like(row.weights))
 
     def _rows(self, rows: range) -> Batch:
         chosen = slice(rows.start, rows.stop)

@@ -32,4 +32,34 @@ PRESETS = {
             steps=3000, tokens_per_batch=1024, learning_rate=2.5e-3, warmup=300, schedule="inverse_sqrt", average=8
         ),
     ),
+    # The same model for longer, with more dropout: tens of thousands of real sentences, an hour of one processor core.
+    "real": Preset(
+        2500,
+        ModelConfig(d_model=128, n_heads=4, d_ff=512, n_layers=2, n_encoder_layers=3, dropout=0.2),
+        TrainingOptions(
+            steps=16_000,
+            tokens_per_batch=1024,
+            learning_rate=2.5e-3,
+            warmup=500,
+            evaluate_every=1000,
+            snapshot_every=100,
+            average=8,
+        ),
+    ),
+    # Transformer-Tiny as Wu et al. 2021 train it, https://aclanthology.org/2021.acl-long.480. Its batches are for GPUs,
+    # so for a Mac of the M series.
+    "mac": Preset(
+        10_000,
+        ModelConfig(d_model=128, n_heads=4, d_ff=256, n_layers=4, dropout=0.3),
+        TrainingOptions(
+            steps=8000,
+            tokens_per_batch=8192,
+            learning_rate=5e-3,
+            warmup=2000,
+            schedule="inverse_sqrt",
+            evaluate_every=500,
+            snapshot_every=250,
+            average=10,
+        ),
+    ),
 }

@@ -12,6 +12,7 @@ from mlxdecoder.models import Translator
 from mlxdecoder.training.batches import Batch
 from mlxdecoder.training.loss import cross_entropy
 from mlxdecoder.training.parameters import FlatParameters
+from mlxdecoder.training.peers import ALONE, Peers
 
 
 class GradientStep:
@@ -27,13 +28,23 @@ class GradientStep:
 
         self._loss_and_gradient: Any = nn.value_and_grad(model, loss)
 
-    def __call__(self, batch: Batch) -> tuple[mx.array, mx.array]:
-        """The mean loss a token, and its gradient [P], not yet evaluated."""
-        streams = gradient_streams()
+    def __call__(self, batch: Batch, peers: Peers = ALONE) -> tuple[mx.array, mx.array]:
+        """The mean loss a token, and its gradient [P], not yet evaluated; each of the `peers` computes its share.
+
+        Raises `UserError` when another process has gone.
+        """
+        tokens = max(float(batch.weights.sum()), 1.0)
+        if peers.size == 1:
+            loss, gradient = self._sums(batch, gradient_streams())
+        else:  # processes on one machine share its cores as streams would
+            loss, gradient = self._sums(batch.share(peers.rank, peers.size), gradient_streams()[:1])
+        loss, gradient = peers.total(loss, gradient)
+        return loss / tokens, gradient / tokens
+
+    def _sums(self, batch: Batch, streams: list[mx.Stream]) -> tuple[mx.array, mx.array]:
         parts = batch.halves() if len(streams) > 1 else [batch]
         losses, gradients = zip(*map(self._part, streams, parts), strict=True)
-        tokens = max(float(batch.weights.sum()), 1.0)
-        return sum(losses[1:], losses[0]) / tokens, sum(gradients[1:], gradients[0]) / tokens
+        return sum(losses[1:], losses[0]), sum(gradients[1:], gradients[0])
 
     def _part(self, stream: mx.Stream, part: Batch) -> tuple[mx.array, mx.array]:
         with mx.stream(stream):

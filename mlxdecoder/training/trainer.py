@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -18,12 +17,15 @@ from mlxdecoder import blas
 from mlxdecoder.errors import UserError
 from mlxdecoder.models import Translator
 from mlxdecoder.text.tokenizer import Tokenizer
+from mlxdecoder.training.averaging import Snapshots
 from mlxdecoder.training.batches import Batch, Example, make_batch, plan_epoch
 from mlxdecoder.training.checkpoint import TrainingState, check_fits, load_training, save_checkpoint
 from mlxdecoder.training.evaluation import exact_match, teacher_forced
 from mlxdecoder.training.observer import Measures, Observer, StepReport
 from mlxdecoder.training.options import TrainingOptions
 from mlxdecoder.training.parameters import AdamW, FlatParameters
+from mlxdecoder.training.peers import ALONE, Peers
+from mlxdecoder.training.progress import Progress
 from mlxdecoder.training.run_folder import RunFolder
 from mlxdecoder.training.step import GradientStep
 
@@ -67,7 +69,7 @@ class Trainer:
         if any(array.dtype != mx.float32 for _, array in tree_flatten(model.trainable_parameters())):
             raise UserError("model: half types found; train in float32, and call set_dtype afterwards.")
         self.model, self.tokenizer, self.options = model, tokenizer, options
-        self._train, self._validation = train, validation
+        self.examples, self._validation = train, validation
         self._folder, self._observer, self._origin = folder, observer or Observer(), origin or {}
         self._parameters = FlatParameters(model)
         self._gradient = GradientStep(model, self._parameters, options.label_smoothing)
@@ -75,89 +77,98 @@ class Trainer:
         self._weights = self._parameters.join(model.trainable_parameters())
         self._moments = (mx.zeros_like(self._weights), mx.zeros_like(self._weights))
         mx.eval(self._weights, self._moments)  # another thread may train, and could not compute what was begun here
-        self._snapshots: deque[mx.array] = deque(maxlen=options.average)
-        self.step, self._epoch, self._place = 0, 0, 0
-        self._best, self._waited, self._since = math.inf, 0, 0
-        self._loss_sum = 0.0
-        self.history: list[Measures] = []
+        self._snapshots = Snapshots(options.snapshot_every, options.average)
+        self._progress, self._peers = Progress(), ALONE
 
-    def run(self) -> list[Measures]:
+    @property
+    def step(self) -> int:
+        """How many steps are done, from the beginning of the run."""
+        return self._progress.step
+
+    @property
+    def history(self) -> list[Measures]:
+        return self._progress.history
+
+    def run(self, peers: Peers = ALONE) -> list[Measures]:
         """Train to the last step, until patience ends or the observer wants to stop; gives all measures so far.
 
-        Raises `UserError` when the loss is no number; the checkpoints from before stay as they are.
+        With `peers`, each process computes a share of every batch; all must begin in the same state, and the first
+        one alone measures. Raises `UserError` when the loss is no number, or when one of the peers has gone; the
+        checkpoints from before stay as they are.
         """
         blas.warn_when_slow()
+        self._peers = peers
         self._began, self._first, self._tokens = time.monotonic(), self.step, 0.0
         with blas.one_thread():
             for batch in self._batches():
                 measured = self._train_on(batch)
-                if self._observer.wants_stop() or (measured and self._out_of_patience):
+                if peers.stops(self._observer.wants_stop()) or (measured and peers.any(self._out_of_patience)):
                     if not measured:
                         self._save(best=not self.history)
                     break
-        self._show(self._average())
+        self._show(self._average)
         return self.history
 
     def resume(self, path: Path) -> None:
         """Take up the state of a checkpoint; raises `UserError` when it was trained on other text or another model."""
-        state = load_training(path)
+        self.take_up(load_training(path), str(path))
+
+    def take_up(self, state: TrainingState, name: str) -> None:
+        """Go on from what `state` gave; `name` stands in the message of the `UserError` for what does not fit."""
         if state.values.get("examples") != self._fingerprint():
-            raise UserError(f"{path}: was trained on other text; give the same corpus and tokenizer to resume.")
-        self._check_options(state.values["options"], path)
+            raise UserError(f"{name}: was trained on other text; give the same corpus and tokenizer to resume.")
+        self._check_options(state.values["options"], name)
         if state.arrays["weights"].shape != self._weights.shape:
-            raise UserError(f"{path}: its training state is that of another model.")
+            raise UserError(f"{name}: its training state is that of another model.")
         self._weights = state.arrays["weights"]
         self._moments = state.arrays["moment1"], state.arrays["moment2"]
-        self._snapshots.extend(state.arrays[f"snapshot{i}"] for i in range(state.values["snapshots"]))
-        for name in ("step", "_epoch", "_place", "_waited", "_since", "_loss_sum"):
-            setattr(self, name, state.values[name.lstrip("_")])
-        self._best = math.inf if state.values["best"] is None else state.values["best"]
-        self.history = [Measures(**measures) for measures in state.values["history"]]
+        self._snapshots.kept.extend(state.arrays[f"snapshot{i}"] for i in range(state.values["snapshots"]))
+        self._progress = Progress.from_dict(state.values)
 
-    def _check_options(self, before: dict[str, Any], path: Path) -> None:
-        now, before = asdict(self.options), asdict(TrainingOptions.from_dict(before, str(path)))
-        changed = [name for name in now if name != "steps" and now[name] != before[name]]
+    def _check_options(self, before: dict[str, Any], name: str) -> None:
+        now, before = asdict(self.options), asdict(TrainingOptions.from_dict(before, name))
+        changed = [option for option in now if option != "steps" and now[option] != before[option]]
         if changed:
             found = f"{changed[0]} = {now[changed[0]]!r}"
-            raise UserError(f"{path}: was trained with {changed[0]} = {before[changed[0]]!r}; {found} found.")
+            raise UserError(f"{name}: was trained with {changed[0]} = {before[changed[0]]!r}; {found} found.")
 
     def _batches(self) -> Iterator[Batch]:
         """The batches from the present place on; the place moves before a batch is used."""
+        done = self._progress
         while self.step < self.options.steps:
-            plan = plan_epoch(self._train, self.options, self._epoch)
-            while self._place < len(plan) and self.step < self.options.steps:
-                self._place += 1
-                examples = [self._train[i] for i in plan[self._place - 1]]
+            plan = plan_epoch(self.examples, self.options, done.epoch)
+            while done.place < len(plan) and self.step < self.options.steps:
+                done.place += 1
+                examples = [self.examples[i] for i in plan[done.place - 1]]
                 yield make_batch(examples, self.model.config, self.model.recipe, self.options)
-            if self._place == len(plan):
-                self._epoch, self._place = self._epoch + 1, 0
+            if done.place == len(plan):
+                done.epoch, done.place = done.epoch + 1, 0
 
     def _train_on(self, batch: Batch) -> bool:
         """One step and all that is due after it; tells whether the model was measured."""
         loss = self._advance(batch)
         self._tokens += float(batch.weights.sum())
         self._observer.stepped(self._report(loss))
-        if self.step % self.options.snapshot_every == 0:
-            self._snapshots.append(self._weights)
+        self._snapshots.add(self.step, self._weights)
         due = self.step % self.options.evaluate_every == 0 or self.step == self.options.steps
-        if due:
+        if due and self._peers.rank == 0:
             self._measure()
         return due
 
     def _advance(self, batch: Batch) -> float:
-        """One step; what dropout draws from `mx.random` depends on the seed and the step alone."""
+        """One step; what dropout draws depends on the seed, on the step, and on which of the peers this is."""
         self.model.train()
         self.model.update(self._parameters.split(self._weights))
-        mx.random.seed(int.from_bytes(hashlib.sha256(f"{self.options.seed}/{self.step}".encode()).digest()[:8]))
-        loss, gradient = self._gradient(batch)
+        digest = hashlib.sha256(f"{self.options.seed}/{self.step}".encode()).digest()
+        mx.random.seed(int.from_bytes(digest[:8]) ^ self._peers.rank)
+        loss, gradient = self._gradient(batch, self._peers)
         rate = self.options.rate(self.step + 1)
         weights, moments = self._optimizer.update(self._weights, gradient, self._moments, rate, self.step + 1)
         mx.eval(loss, weights, moments)
         if not math.isfinite(loss.item()) or not mx.isfinite(weights).all().item():
             raise Diverged(self.step + 1, self.options.learning_rate)
-        self.step += 1
         self._weights, self._moments = weights, moments
-        self._loss_sum, self._since = self._loss_sum + loss.item(), self._since + 1
+        self._progress.add_step(loss.item())
         return float(loss.item())
 
     def _report(self, loss: float) -> StepReport:
@@ -167,29 +178,19 @@ class Trainer:
         return StepReport(self.step, self.options.steps, loss, rate, self._tokens / seconds, left)
 
     def _measure(self) -> None:
-        self._show(self._average())
+        self._show(self._average)
         loss, accuracy = teacher_forced(self.model, self._validation, self.options.pad_multiple)
         matched = exact_match(self.model, self._validation[:N_TRANSLATED])
-        training_loss = self._loss_sum / max(self._since, 1)
-        self._loss_sum, self._since = 0.0, 0
-        best = not loss >= self._best  # without held-out examples, the newest
-        if best:
-            self._best, self._waited = (loss if math.isfinite(loss) else self._best), 0
-        else:
-            self._waited += 1
-        self.history.append(Measures(self.step, training_loss, loss, accuracy, matched))
-        self._save(best)
+        self._save(best=self._progress.add_measures(loss, accuracy, matched))
         self._observer.measured(self.history[-1])
 
     @property
     def _out_of_patience(self) -> bool:
-        return bool(self.options.patience) and self._waited >= self.options.patience
+        return bool(self.options.patience) and self._progress.waited >= self.options.patience
 
+    @property
     def _average(self) -> mx.array:
-        """The mean of the last snapshots, of which the present weights are always one."""
-        latest = [] if self.step and self.step % self.options.snapshot_every == 0 else [self._weights]
-        kept = [*self._snapshots, *latest][-self.options.average :]
-        return sum(kept[1:], kept[0]) / len(kept)
+        return self._snapshots.mean(self.step, self._weights)
 
     def _show(self, weights: mx.array) -> None:
         self.model.update(self._parameters.split(weights))
@@ -199,35 +200,28 @@ class Trainer:
     def _save(self, best: bool) -> None:
         if self._folder is None:
             return
-        weights = dict(tree_flatten(self._parameters.split(self._average())))
+        weights = dict(tree_flatten(self._parameters.split(self._average)))
 
         def write(path: Path) -> None:
-            save_checkpoint(path, self.model.config, weights, self.tokenizer, self._state())
+            save_checkpoint(path, self.model.config, weights, self.tokenizer, self.state())
 
         self._observer.saved(self._folder.add(self.step, write, best))
 
-    def _state(self) -> TrainingState:
+    def state(self) -> TrainingState:
+        """All that another trainer needs to go on from here, with the same model, tokenizer and examples."""
         arrays = {"weights": self._weights, "moment1": self._moments[0], "moment2": self._moments[1]}
-        arrays |= {f"snapshot{i}": snapshot for i, snapshot in enumerate(self._snapshots)}
+        arrays |= {f"snapshot{i}": snapshot for i, snapshot in enumerate(self._snapshots.kept)}
         values: dict[str, Any] = {
             "options": asdict(self.options),
             "origin": self._origin,
             "examples": self._fingerprint(),
-            "step": self.step,
-            "epoch": self._epoch,
-            "place": self._place,
-            "snapshots": len(self._snapshots),
-            "best": self._best if math.isfinite(self._best) else None,
-            "waited": self._waited,
-            "since": self._since,
-            "loss_sum": self._loss_sum,
-            "history": [measures.to_dict() for measures in self.history],
+            "snapshots": len(self._snapshots.kept),
         }
-        return TrainingState(values, arrays)
+        return TrainingState(values | self._progress.to_dict(), arrays)
 
     def _fingerprint(self) -> str:
         """Of the examples and their order."""
         digest = hashlib.sha256()
-        for example in self._train:
+        for example in self.examples:
             digest.update(repr((example.source, example.target)).encode())
         return digest.hexdigest()[:16]

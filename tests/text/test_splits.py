@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import combinations
 
 import pytest
 from hypothesis import given
@@ -10,16 +11,17 @@ from hypothesis import strategies as st
 
 from mlxdecoder.errors import UserError
 from mlxdecoder.text.corpus import Pair
-from mlxdecoder.text.splits import Splits, find_leaks, split_without_leaks
+from mlxdecoder.text.splits import find_leaks, group_pairs, split_without_leaks
 
 words = st.sampled_from(["a", "A", "b", "c c", "c\u00a0c", "d", "é", "e\u0301", "f", "g", "h", "i", "j", "k"])
 corpora = st.lists(st.builds(Pair, words, words), min_size=1, max_size=25)
 
 
-def sides(pairs: list[Pair]) -> tuple[set[str], set[str]]:
-    def alike(text: str) -> str:
-        return text.replace("e\u0301", "é").replace("\u00a0", " ").lower()
+def alike(text: str) -> str:
+    return text.replace("e\u0301", "é").replace("\u00a0", " ").lower()
 
+
+def sides(pairs: list[Pair]) -> tuple[set[str], set[str]]:
     return {alike(pair.source) for pair in pairs}, {alike(pair.target) for pair in pairs}
 
 
@@ -75,7 +77,43 @@ def test_the_seed_alone_decides() -> None:
 
 def test_nothing_held_out_leaves_everything_to_train_on() -> None:
     pairs = chain(7)
-    assert split_without_leaks(pairs, 0, 0) == Splits(pairs, [], [])
+    splits = split_without_leaks(pairs, 0, 0)
+    assert (splits.train, splits.validation, splits.test) == (pairs, [], [])
+
+
+def connected(pairs: list[Pair]) -> set[frozenset[int]]:
+    """The groups, by the definition: join any two that share a sentence until nothing changes."""
+    groups = [frozenset([place]) for place in range(len(pairs))]
+    joined = True
+    while joined:
+        joined = False
+        for one, other in combinations(groups, 2):
+            mine, yours = sides([pairs[place] for place in one]), sides([pairs[place] for place in other])
+            if mine[0] & yours[0] or mine[1] & yours[1]:
+                groups = [group for group in groups if group not in (one, other)] + [one | other]
+                joined = True
+                break
+    return set(groups)
+
+
+@given(corpora)
+def test_groups_are_the_connected_components_numbered_by_their_first_pairs(pairs: list[Pair]) -> None:
+    numbers = group_pairs(pairs).tolist()
+    found = {frozenset(place for place, one in enumerate(numbers) if one == number) for number in numbers}
+    assert found == connected(pairs)
+    assert list(dict.fromkeys(numbers)) == list(range(len(found)))
+
+
+@given(corpora)
+def test_groups_and_the_largest_are_counted(pairs: list[Pair]) -> None:
+    splits, groups = split_without_leaks(pairs, 0, 0), connected(pairs)
+    assert (splits.groups, splits.largest) == (len(groups), max(map(len, groups)))
+
+
+def test_a_sentence_may_be_a_source_in_one_part_and_a_target_in_another() -> None:
+    pairs = [Pair("one", "two"), Pair("two", "one"), Pair("one", "three")]
+    assert group_pairs(pairs).tolist() == [0, 1, 0]
+    assert find_leaks(pairs[:1], pairs[1:2]) == []
 
 
 @pytest.mark.parametrize(("validation", "test"), [(-1, 1), (1, -1), (5, 5), (0, 11), (10, 0)])

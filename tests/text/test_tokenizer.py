@@ -105,6 +105,14 @@ def test_labels_join_to_the_text_and_show_what_has_no_ink() -> None:
     assert tokenizer.pieces(tokenizer.encode("☃"))[1:] == ["<0xE2>", "<0x98>", "<0x83>"]
 
 
+@each_kind
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_what_the_pieces_spell_is_the_text_behind_a_space(kind: Kind, text: str) -> None:
+    ids = trained(kind).encode(text.replace("\u2581", "").replace("\u2585", "").replace("\ufdd0", ""))
+    spelled = b"".join(trained(kind).spelling([BEGIN, *ids, END, PAD]))
+    assert spelled.decode() == (f" {trained(kind).decode(ids)}" if ids else "")
+
+
 def test_ids_may_be_integers_of_numpy() -> None:
     tokenizer = trained("bpe")
     assert tokenizer.decode(np.array(tokenizer.encode("the cat"))) == "the cat"

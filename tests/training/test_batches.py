@@ -102,3 +102,17 @@ def test_the_halves_are_the_batch(pairs):
     slots = np.arange(batch.source.shape[1])
     masks = [half.layout.source.allowed(slots, slots) for half in halves]
     np.testing.assert_array_equal(np.concatenate(masks), batch.layout.source.allowed(slots, slots))
+
+
+@given(examples, st.integers(2, 9), st.integers(1, 3))
+@settings(deadline=None)
+def test_the_shares_of_the_processes_are_the_batch_in_order(pairs, size, pack):
+    batch = make_batch(pairs, CONFIG, RIGHT, options(999, pack=pack))
+    shares = [batch.share(rank, size) for rank in range(size)]
+    counting = [share for share in shares if share.weights.any()]
+    assert len(counting) == min(size, len(batch.source))
+    for name in ("source", "inputs", "labels", "weights"):
+        np.testing.assert_array_equal(np.concatenate([getattr(one, name) for one in counting]), getattr(batch, name))
+    counts = [len(share.source) for share in shares]
+    assert min(counts) >= 1
+    assert max(counts) - min(counts) <= 1

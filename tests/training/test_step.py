@@ -11,6 +11,7 @@ from mlxdecoder.training import step as module
 from mlxdecoder.training.batches import Example, make_batch
 from mlxdecoder.training.parameters import FlatParameters
 from mlxdecoder.training.step import GradientStep
+from tests.training.pretended import OneOf
 
 CONFIG = ModelConfig(d_model=16, n_heads=2, d_ff=32, n_layers=1, target_vocab=30)
 
@@ -63,3 +64,12 @@ def test_one_row_is_a_batch_too(monkeypatch, batch):
     loss, gradient = step(single)
     assert np.isfinite(loss.item())
     assert np.isfinite(np.array(gradient)).all()
+
+
+@pytest.mark.parametrize("size", [2, 3, 7])
+def test_what_the_processes_compute_adds_up_to_the_loss_and_gradient_of_the_whole(monkeypatch, batch, size):
+    _, _, step = make_parts(monkeypatch, 2)
+    loss, gradient = step(batch)
+    shares = [step(batch, OneOf(rank, size)) for rank in range(size)]  # the last case has more processes than rows
+    assert sum(share[0] for share in shares).item() == pytest.approx(loss.item(), rel=1e-5)
+    np.testing.assert_allclose(np.array(sum(share[1] for share in shares)), np.array(gradient), atol=1e-6)

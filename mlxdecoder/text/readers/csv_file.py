@@ -1,0 +1,83 @@
+"""CSV, as spreadsheets write it: quotes, any separator, line ends inside cells, ragged rows."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from mlxdecoder.errors import UserError
+from mlxdecoder.text.readers.columns import find_columns
+from mlxdecoder.text.readers.encoding import LONGEST
+from mlxdecoder.text.readers.opening import Opened
+from mlxdecoder.text.readers.rows import Choice, Format, Row
+
+KINDS = {",": "CSV", ";": "CSV with semicolons", "\t": "CSV with tabs"}
+
+_END = "\0"  # no text holds it
+
+
+def read_csv(text: Opened, choice: Choice, separator: str) -> tuple[Format, Iterator[Row]]:
+    """The pairs of a CSV file; iterating raises UserError, naming the line, for a cell that does not end."""
+    columns = find_columns(sample_rows(text.sample, separator), choice, text.name)
+    format = Format(
+        KINDS[separator], text.compression, text.encoding, columns.header, columns.taken, left_out=columns.left_out
+    )
+    return format, columns.rows(_cells(text, separator))
+
+
+def sample_rows(sample: str, separator: str) -> list[list[str]]:
+    """The rows of the beginning of a file, as far as it can be read with this separator."""
+    rows = []
+    try:
+        for row in _reader((f"{line}\n" for line in sample.split("\n")), sample, separator):
+            rows.append(row)
+    except csv.Error:
+        pass  # the reader will meet it again, and say where
+    return rows
+
+
+def _reader(lines: Iterable[str], sample: str, separator: str) -> Iterator[list[str]]:
+    return csv.reader(lines, delimiter=separator, skipinitialspace=f'{separator} "' in sample)
+
+
+def _cells(text: Opened, separator: str) -> Iterator[tuple[str, list[str]]]:
+    lines = _Lines(text)
+    reader = _reader(chain(lines, [_END]), text.sample, separator)
+    while True:
+        lines.start()
+        try:
+            row = next(reader)
+        except csv.Error as error:
+            raise UserError(f"{text.name}, {lines.place}: {_in_words(error)}") from error
+        if row == [_END]:
+            return
+        if any(_END in cell for cell in row[-1:]):
+            raise UserError(f"{text.name}, {lines.place}: a quote begins there that never ends")
+        yield lines.place, row
+
+
+class _Lines(Iterator[str]):
+    """The lines of a text, with line ends, for one row after the other; a row that does not end is refused."""
+
+    def __init__(self, text: Opened) -> None:
+        self._lines, self._name, self._number = text.lines(), text.name, 0
+        self.start()
+
+    def start(self) -> None:
+        """Begin a row."""
+        self._length, self.place = 0, f"line {self._number + 1}"
+
+    def __next__(self) -> str:
+        line = next(self._lines)
+        self._number += 1
+        self._length += len(line)
+        if self._length > LONGEST:
+            raise UserError(f"{self._name}, {self.place}: a row of more than {LONGEST:,} characters; is a quote open?")
+        return f"{line}\n"
+
+
+def _in_words(error: csv.Error) -> str:
+    if "limit" in str(error):
+        return f"a cell of more than {csv.field_size_limit():,} characters; is there a quote that never ends?"
+    return "a carriage return in a cell without quotes; wanted quotes around it, or line feeds between rows"

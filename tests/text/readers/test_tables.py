@@ -1,0 +1,146 @@
+"""Tab-separated text and CSV: what is told from their first rows, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mlxdecoder.errors import UserError
+from mlxdecoder.text.readers import Choice, Rows, open_rows
+from tests.text.readers.written import table
+
+GO = [("Go.", "Va !"), ("Run!", "Cours !")]
+
+
+def opened(folder: Path, name: str, text: str, choice: Choice = Choice()) -> Rows:
+    path = folder / name
+    path.write_bytes(text.encode())
+    return open_rows(path, choice=choice)
+
+
+def read(folder: Path, name: str, text: str, choice: Choice = Choice()) -> list[tuple[str, str]]:
+    return [(row.source, row.target) for row in opened(folder, name, text, choice)]
+
+
+def columns(one: str, other: str) -> Choice:
+    return Choice(columns=(one, other))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "kind"),
+    [
+        ("a.txt", "Go.\tVa !\nRun!\tCours !\n", "tab-separated"),
+        ("a.csv", "Go.\tVa !\nRun!\tCours !\n", "tab-separated"),
+        ("a.csv", "Go.;Va !\nRun!;Cours !\n", "CSV with semicolons"),
+        ("a.txt", "Go.;Va !\r\nRun!;Cours !\r\n", "CSV with semicolons"),
+        ("a.txt", "Go.,Va !\nRun!,Cours !\n", "CSV"),
+        ("a.txt", '"Go.","Va !"\n"Run!","Cours !"', "CSV"),
+        ("a.csv", '"Go.", "Va !"\n"Run!", "Cours !"', "CSV"),
+        ("a.txt", '"Go."\t"Va !"\n"Run!"\t"Cours !"\n', "CSV with tabs"),
+        ("a.txt", "1\tGo.\t2\tVa !\n3\tRun!\t4\tCours !\n", "tab-separated"),  # pairs of Tatoeba
+        ("a.txt", "1.25\tGo.\tVa !\n9.9e-05\tRun!\tCours !\n", "tab-separated"),
+        ("a.csv", "English words/sentences,French words/sentences\nGo.,Va !\nRun!,Cours !\n", "CSV"),
+        ("a.txt", "source\ttarget\nGo.\tVa !\nRun!\tCours !\n", "tab-separated"),
+        ("a.csv", ",English,French\n0,Go.,Va !\n1,Run!,Cours !\n", "CSV"),  # of pandas
+        ("a.csv", ",one,other\n0,Go.,Va !\n1,Run!,Cours !\n", "CSV"),
+        ("a.csv", "id,fr,score,en-GB,note\n7,Va !,1,Go.,\n8,Cours !,1,Run!,\n", "CSV"),
+        ("a.csv", "Target Text,Source Text\nVa !,Go.\nCours !,Run!\n", "CSV"),
+    ],
+)
+def test_a_table_is_recognised_by_its_content(tmp_path: Path, name: str, text: str, kind: str) -> None:
+    rows = opened(tmp_path, name, text)
+    assert rows.format.kind == kind
+    pairs = [(row.source, row.target) for row in rows]
+    assert pairs in (GO, [(target, source) for source, target in GO])
+    assert rows.format.header == any(name in text for name in ("target", "Target", "id,", ",English", ",one", "words"))
+
+
+def test_source_and_target_are_told_by_their_names_whatever_their_order(tmp_path: Path) -> None:
+    assert read(tmp_path, "a.csv", "target,source\nVa !,Go.\nCours !,Run!\n") == GO
+
+
+def test_a_word_list_has_no_header(tmp_path: Path) -> None:
+    words = [("cat", "chat"), ("dog", "chien"), ("no", "non")]
+    assert read(tmp_path, "a.tsv", "".join(f"{source}\t{target}\n" for source, target in words)) == words
+
+
+def test_a_header_can_be_said_to_be_there_or_not(tmp_path: Path) -> None:
+    text = "English,French\nGo.,Va !\n"
+    assert read(tmp_path, "a.csv", text) == GO[:1]
+    assert read(tmp_path, "a.csv", text, Choice(header=False)) == [("English", "French"), *GO[:1]]
+    assert read(tmp_path, "a.csv", "eins,zwei\nGo.,Va !\n", Choice(header=True)) == GO[:1]
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_quotes_line_ends_and_separators_stand_inside_cells(tmp_path: Path, separator: str) -> None:
+    pairs = [('He said "no".', "Il a dit « non »,\nvraiment."), ("a,b;c\td", '"'), ("", "x"), ("Go, now", "Va; vite")]
+    assert read(tmp_path, "a.csv", table(pairs, separator)) == pairs
+
+
+def test_quotes_in_tab_separated_text_are_text(tmp_path: Path) -> None:
+    pairs = [('"Go," he said.', "« Va », dit-il."), ('"Stop."', '"Halte."'), ('He said "no', "Non")]
+    assert read(tmp_path, "a.txt", "".join(f"{source}\t{target}\n" for source, target in pairs)) == pairs
+
+
+def test_ragged_rows_lack_a_side_or_have_more_than_is_wanted(tmp_path: Path) -> None:
+    text = "en,fr\nGo.,Va !\nalone\n\nRun!,Cours !,a comment,\n"
+    assert read(tmp_path, "a.csv", text) == [GO[0], ("alone", ""), ("", ""), GO[1]]
+
+
+def test_places_are_the_lines_where_rows_begin(tmp_path: Path) -> None:
+    rows = opened(tmp_path, "a.csv", 'en,fr\n"a\nb",c\nd,e\n')
+    assert [row.place for row in rows] == ["line 2", "line 4"]
+    assert [row.place for row in opened(tmp_path, "a.tsv", "a\tb\n\nc\td\n")] == ["line 1", "line 2", "line 3"]
+
+
+@pytest.mark.parametrize(
+    ("choice", "expected"),
+    [
+        (columns("de", "fr"), [("Los.", "Va !")]),
+        (columns("FR", "en"), [("Va !", "Go.")]),
+        (columns("4", "2"), [("Va !", "Go.")]),
+        (columns("3", "fr"), [("Los.", "Va !")]),
+    ],
+)
+def test_columns_are_chosen_by_name_or_number(tmp_path: Path, choice: Choice, expected: list[tuple[str, str]]) -> None:
+    rows = opened(tmp_path, "a.csv", "id,en,de,fr\n1,Go.,Los.,Va !\n", choice)
+    assert [(row.source, row.target) for row in rows] == expected
+    assert len(rows.format.left_out) == 2
+
+
+def test_columns_of_a_table_without_header_are_chosen_by_number(tmp_path: Path) -> None:
+    text = "Go.\tLos.\tVa !\tVe.\n"
+    assert read(tmp_path, "a.tsv", text, columns("3", "1")) == [("Va !", "Go.")]
+
+
+def test_what_is_taken_and_what_is_not_is_said(tmp_path: Path) -> None:
+    told = opened(tmp_path, "a.csv", "id,english,french\n1,Go.,Va !\n").format.describe()
+    assert told == 'CSV, UTF-8, header; source: column "english", target: column "french"; not taken: column "id"'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "choice", "message"),
+    [
+        ("a.csv", "en,fr\nGo.,Va !\n", columns("en", "de"), r'a\.csv: no column "de"; found "en", "fr"'),
+        ("a.csv", "en,fr\nGo.,Va !\n", columns("1", "3"), r"no column 3; found"),
+        ("a.csv", "en,fr\nGo.,Va !\n", columns("0", "1"), r"no column 0; found"),
+        ("a.csv", "en,fr\nGo.,Va !\n", columns("9" * 5000, "1"), "no column .9999"),
+        ("a.csv", "en,fr\nGo.,Va !\n", columns("en", "1"), "as source and as target"),
+        ("a.csv", "en,fr\nGo.,Va !\n", Choice(languages=("en", "fr")), "languages are not told; choose columns"),
+        ("a.tsv", "a.\tb.\tc.\td.\n", Choice(), "4 columns of text, 1, 2, 3, 4; choose two"),
+        ("a.tsv", "a\tb\nc\td\ne\n", Choice(), r"a\.tsv, line 3: no tab"),
+        ("a.csv", 'en,fr\na,b\n"c,d\ne,f\n', Choice(), r"a\.csv, line 3: a quote begins there that never ends"),
+        ("a.csv", f'en,fr\na,b\n"{"c,d" * 50_000}', Choice(), r"a\.csv, line 3: a cell of more than 131,072"),
+        ("a.csv", "a,b\n" + '"a\n",' * 600_000, Choice(), r"a\.csv, line 2: a row of more than 1,048,576"),
+        ("a.csv", "a,b\nc\rd,e\n", Choice(), r"a\.csv, line 2: a carriage return"),
+        ("a.txt", "A plain text, as it is.\nNo, it has no columns.\n", Choice(), r"line 1: no tab; .*\n.*two files"),
+    ],
+)
+def test_what_cannot_be_read_or_chosen_is_refused(
+    tmp_path: Path, name: str, text: str, choice: Choice, message: str
+) -> None:
+    with pytest.raises(UserError, match=message) as error:
+        read(tmp_path, name, text, choice)
+    assert str(error.value).count("\n") < 2
+    assert len(str(error.value)) < 600
