@@ -84,6 +84,10 @@ class Commands(QObject):
     def average(self, average: bool) -> None:
         self._session.look(average=average)
 
+    @Slot(bool)
+    def merge_words(self, merge: bool) -> None:
+        self._session.look(words=merge)
+
     @Slot()
     def enlarge(self) -> None:
         self._resize_text(1)

@@ -82,6 +82,7 @@ class Exports(QObject):
             mistakes=self._mistakes,
             kind=document.view.kind,
             at_once=self._session.reads_at_once,
+            words=document.view.words,
         )
         self._tell(f"Writing {Path(path).name}…", ("Stop", self._stop))
 
@@ -96,7 +97,8 @@ class Exports(QObject):
 
     def _title(self, kind: str) -> str:
         mistaken = " and the mistakes that are on" if self._mistakes else ""
-        return f"Export the weights of all heads, {kind}, with all tokens{mistaken}; not the stage or step on screen"
+        tokens = "words" if self._session.document.view.words else "tokens"
+        return f"Export the weights of all heads, {kind}, with all {tokens}{mistaken}; not the stage or step on screen"
 
     @property
     def _mistakes(self) -> list[str]:

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QMenu, QWidget
 from mlxdecoder.app.commands import Commands, bring_up
 from mlxdecoder.app.composition import PANELS
 from mlxdecoder.app.exports import FORMATS, Exports
+from mlxdecoder.app.session.word_picture import MERGED_STAGES
 
 if TYPE_CHECKING:
     from mlxdecoder.app.window import MainWindow
@@ -97,6 +98,7 @@ class Menus(QObject):
         menu.addSeparator()
         self._choices(menu.addMenu("&Stage"), STAGES, do.choose_stage)
         self._add(menu, "Mean of the &heads", do.average).setCheckable(True)
+        self._add(menu, "Merge pieces into &words", do.merge_words).setCheckable(True)
         menu.addSeparator()
         self._add(menu, "&First step", steps.first, "Ctrl+Shift+Left")
         self._add(menu, "Step &back", steps.back, "Ctrl+Left")
@@ -152,6 +154,8 @@ class Menus(QObject):
         for stage, title in STAGES.items():
             self.actions[_plain(title)].setChecked(stage == view.stage)
         self.actions["Mean of the heads"].setChecked(view.average)
+        self.actions["Merge pieces into words"].setChecked(view.words)
+        self.actions["Merge pieces into words"].setEnabled(view.stage in MERGED_STAGES)
         self.actions["Back to correct"].setEnabled(bool(self._session.document.mistakes))
 
     def _show_training(self) -> None:

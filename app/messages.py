@@ -16,7 +16,7 @@ Asked (window to worker)
                 its turn is not answered
     twin        mistakes: [id], steps: int
     export      format: png | svg | pdf | html | json | csv | npz, path, sentence, forced, sampling, mistakes, kind,
-                at_once: bool (as `compared` has it, while mistakes are on)
+                at_once: bool (as `compared` has it, while mistakes are on), words: bool (pieces are merged into words)
     seen        of: run (so many frames of that run have been shown; the worker may send more)
     quit
 

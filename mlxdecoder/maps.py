@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -40,6 +40,8 @@ class AttentionMap:
     keys: list[str]
     layers: tuple[int, ...] = ()
     heads: tuple[int, ...] = ()
+
+    note: ClassVar[str] = ""  # what was done to the weights, to be said beside them
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -108,6 +110,7 @@ class AttentionMap:
             "keys": self.keys,
             "intended": None if self.intended is None else self.intended.tolist(),
             "weights": weights.tolist(),
+            **({"note": self.note} if self.note else {}),
         }
 
     def _repr_html_(self) -> str:
@@ -120,7 +123,8 @@ def save_numbers(maps: Sequence[AttentionMap], path: Path | str) -> None:
     """Write the maps to one file, as JSON or as NumPy's archive by the ending `.json` or `.npz`.
 
     In the archive, map 0's arrays are `map0_weights` [L, H, T, S], `map0_intended` [T, S] (left out when unknown),
-    `map0_queries`, `map0_keys`, `map0_layers`, `map0_heads` and `map0_kind`, and so on; it loads without pickle.
+    `map0_queries`, `map0_keys`, `map0_layers`, `map0_heads`, `map0_kind` and, if there is one, `map0_note`, and so on;
+    it loads without pickle.
     Raises `UserError` for another ending.
     """
     path = Path(path)
@@ -225,5 +229,5 @@ def _spelled(numbers: tuple[int, ...]) -> str:
 
 def _arrays(number: int, attention: AttentionMap) -> list[tuple[str, np.ndarray]]:
     names = ("kind", "weights", "intended", "queries", "keys", "layers", "heads")
-    fields = [(name, getattr(attention, name)) for name in names]
+    fields = [(name, getattr(attention, name)) for name in names] + [("note", attention.note or None)]
     return [(f"map{number}_{name}", np.array(value)) for name, value in fields if value is not None]

@@ -10,18 +10,22 @@ from mlxdecoder.trace import Trace
 from mlxdecoder.trace import attend as attend_to
 from mlxdecoder.training.checkpoint import Checkpoint
 from mlxdecoder.translate import as_translator
+from mlxdecoder.words import WordMap
 
 
-def show(checkpoint: Checkpoint, text: str, target: str | None = None) -> AttentionView:
+def show(checkpoint: Checkpoint, text: str, target: str | None = None, *, words: bool = False) -> AttentionView:
     """The attention of all kinds, layers and heads for a sentence: shows itself in a notebook, saves itself as a page.
 
-    `target` is what is read (default: the model's own translation). Raises `UserError` for a text without words.
+    `target` is what is read (default: the model's own translation); `words` merges the pieces of the vocabulary into
+    words. Raises `UserError` for a text without words.
     """
-    maps, translation = attention_maps(checkpoint, text, target)
+    maps, translation = attention_maps(checkpoint, text, target, words=words)
     return AttentionView([maps[kind] for kind in ("cross", "decoder", "encoder")], f"{text} → {translation}")
 
 
-def attention_maps(checkpoint: Checkpoint, text: str, target: str | None = None) -> tuple[dict[str, AttentionMap], str]:
+def attention_maps(
+    checkpoint: Checkpoint, text: str, target: str | None = None, *, words: bool = False
+) -> tuple[dict[str, AttentionMap], str]:
     """The attention of all kinds for a sentence, and its translation: the model's own, unless one is given."""
     model, tokenizer = as_translator(checkpoint), checkpoint.tokenizer
     source = tokenizer.encode(text)
@@ -41,4 +45,4 @@ def attention_maps(checkpoint: Checkpoint, text: str, target: str | None = None)
         "decoder": trace.attention_map("decoder", queries, queries, window=model.config.window),
         "cross": trace.attention_map("cross", queries, keys),
     }
-    return maps, target
+    return {kind: WordMap(each) if words else each for kind, each in maps.items()}, target

@@ -67,6 +67,7 @@ VIEW: dict[str, Check] = {
     "stage": _one_of(STAGES),
     "step": (lambda value: value is None or _whole(value), "a whole number from 0, or null,"),
     "average": SWITCH,
+    "words": SWITCH,
     "side": _one_of(SIDES),
     "at_once": SWITCH,
 }

@@ -34,8 +34,8 @@ class View:
     """What is looked at: one kind of attention and stage, one head large, and how it is drawn.
 
     `step` is the newest row that is shown, counted from 0; None follows the generation. `average` shows the mean of the
-    heads; `side` says whose picture: with the mistakes, without them, or the difference; `at_once` reads the
-    tokens together, as training does, while mistakes are on.
+    heads; `words` merges the pieces of the vocabulary into words; `side` says whose picture: with the mistakes, without
+    them, or the difference; `at_once` reads the tokens together, as training does, while mistakes are on.
     """
 
     kind: str = "cross"
@@ -44,6 +44,7 @@ class View:
     stage: str = "weights"
     step: int | None = None
     average: bool = False
+    words: bool = False
     side: str = "wrong"
     at_once: bool = True
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from mlxdecoder.app.protocol import Message
 from mlxdecoder.app.session.stack import Stack, reach_of
 
 ROOM = {"read": 0, "added": 0, "held": 0}
+ALL = slice(None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +37,17 @@ class Picture:
         if self.stage not in ("weights", "norms"):
             return np.zeros(self.values.shape[:3])
         return np.asarray(np.where(self.intended, 0.0, np.abs(self.values)).sum(-1, dtype=np.float64))
+
+    @property
+    def sum_errors(self) -> np.ndarray:
+        """How far the sum of each row is from 1, [L, H, T]; in rows that may see nothing, how far from 0."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.abs(self.row_sums - self.intended.any(axis=-1)))
+
+    def cut(self, layers: slice = ALL, heads: slice = ALL, rows: slice = ALL) -> Picture:
+        """A part of the picture."""
+        values, intended = self.values[layers, heads, rows], self.intended[rows]
+        return replace(self, values=values, intended=intended, queries=self.queries[rows])
 
     @property
     def averaged(self) -> Picture:

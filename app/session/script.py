@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from textwrap import indent
 
 from mlxdecoder.app.session.document import Document
+from mlxdecoder.app.session.word_picture import MERGED_STAGES
 from mlxdecoder.maps import KINDS
 
 STAGES = {"scores": "scores", "scaled": "scaled scores", "masked": "masked scores", "weights": "weights"}
@@ -42,14 +43,14 @@ COMPARISON = """\
 
 import mlxdecoder  # before mlx
 from mlxdecoder.mistakes.effects import compare
-from mlxdecoder.mistakes.experiments import BESIDE, PROBE
+from mlxdecoder.mistakes.experiments import BESIDE, PROBE%(words)s
 
 checkpoint = mlxdecoder.load(%(load)s)
 sentence = %(sentence)s
 beside = PROBE if sentence == BESIDE else BESIDE  # for mistakes that need company
 found = compare(checkpoint, %(mistakes)s, sentence, beside)
 print(checkpoint.tokenizer.decode(found.correct), "|", checkpoint.tokenizer.decode(found.mistaken))
-right, wrong = (side["%(side)s"].weights for side in (found.told.correct, found.told.mistaken))
+right, wrong = (%(map)s.weights for side in (found.told.correct, found.told.mistaken))
 values = %(values)s  # [layers, heads, queries, keys]
 %(mean)s
 print(values[%(head)s])
@@ -73,13 +74,15 @@ def _comparison(document: Document) -> str:
     view, path = document.view, document.model
     sides = {"wrong": "wrong", "right": "right", "change": "wrong - right"}
     mean = "values = values.mean(axis=1, keepdims=True)  # of the heads\n" if view.average else ""
+    attention_map = f'side["{view.kind}"]'
     head = 0 if view.average else view.head
     return COMPARISON % {
         "kind": KINDS[view.kind],
         "load": "" if path is None else repr(path),
         "mistakes": list(document.mistakes),
         "sentence": repr(document.sentence),
-        "side": view.kind,
+        "words": "\nfrom mlxdecoder.words import WordMap" if view.words else "",
+        "map": f"WordMap({attention_map})" if view.words else attention_map,
         "values": sides[view.side],
         "mean": mean,
         "head": f"{view.layer}, {head}",
@@ -97,6 +100,7 @@ class _Script:
         self.forces = self.writes and bool(document.forced or self.searches)
         self.norms = self.view.stage == "norms"
         self.subtracts = self.view.side == "change" and bool(document.mistakes)
+        self.merges = self.view.words and self.view.stage in MERGED_STAGES
 
     def lines(self) -> Iterator[str]:
         kind, stage = KINDS[self.view.kind], STAGES[self.view.stage]
@@ -108,6 +112,8 @@ class _Script:
         yield f"source = {self._source()}"
         yield from self._pictures() if self.subtracts else self._one_picture()
         yield from self._cut()
+        if self.merges:
+            yield from self._merged()
         yield "\nprint(values[{}, {}])  # of layer {} and {}".format(*self._head())
         if self._pages:
             yield from self._page()
@@ -132,6 +138,8 @@ class _Script:
             yield "from mlxdecoder.mistakes import switch_on"
         if self._pages:
             yield "from mlxdecoder.trace import intended"
+        if self.merges:
+            yield f"from mlxdecoder.words import {'WordMap' if self._pages else 'merge, words_of'}"
 
     def _source(self) -> str:
         ids = f"tokenizer.encode({self.document.sentence!r})"
@@ -164,7 +172,7 @@ class _Script:
         else:
             yield f"model(mx.array([source]), watch={watch})"
         yield f'values = trace.stage("{self.view.kind}", "{stage}")  # [layers, heads, queries, keys]'
-        if self.subtracts or self._pages:
+        if self.subtracts or self.merges or self._pages:
             yield f"read = {self._read()}"
 
     def _choice(self) -> Iterator[str]:
@@ -216,11 +224,28 @@ class _Script:
         layer, head = self.view.layer, 0 if self.view.average else self.view.head
         return layer, head, layer, "the mean of its heads" if self.view.average else f"head {head}"
 
+    def _merged(self) -> Iterator[str]:
+        """Words in the place of pieces: rows averaged, columns summed."""
+        if self._pages:
+            yield from self._map()
+            yield "picture = WordMap(picture)  # pieces merged into words"
+            yield "values = picture.weights"
+        else:
+            yield self._tokens()
+            yield "values = merge(values, words_of(queries), words_of(keys))  # pieces merged into words"
+
     def _page(self) -> Iterator[str]:
         """A page of all heads, beside the numbers."""
-        queries = "source" if self.view.kind == "encoder" else "read[: values.shape[2]]"
-        keys = "read[: values.shape[3]]" if self.view.kind == "decoder" else "source"
-        yield f"queries, keys = tokenizer.pieces({queries}), tokenizer.pieces({keys})"
+        if not self.merges:
+            yield from self._map()
+        yield 'mlxdecoder.AttentionView([picture]).save("attention.html")'
+
+    def _map(self) -> Iterator[str]:
+        yield self._tokens()
         yield f'allowed = intended("{self.view.kind}", *values.shape[2:], model.config.window)'
         yield f'picture = mlxdecoder.AttentionMap("{self.view.kind}", values, allowed, queries, keys)'
-        yield 'mlxdecoder.AttentionView([picture]).save("attention.html")'
+
+    def _tokens(self) -> str:
+        queries = "source" if self.view.kind == "encoder" else "read[: values.shape[2]]"
+        keys = "read[: values.shape[3]]" if self.view.kind == "decoder" else "source"
+        return f"queries, keys = tokenizer.pieces({queries}), tokenizer.pieces({keys})"

@@ -16,6 +16,7 @@ from mlxdecoder.app.session.history import History
 from mlxdecoder.app.session.recording import Picture, Recording, difference
 from mlxdecoder.app.session.topics import LAST, TRAINING, Listener, Send, Topic
 from mlxdecoder.app.session.training_log import TrainingLog
+from mlxdecoder.app.session.word_picture import MERGED_STAGES, merged
 
 OPEN = "open another model"
 INDEX = "run.json"  # in the folder of a training, as soon as it has saved something
@@ -97,10 +98,14 @@ class Session:
         "change" is the mistaken minus the right one; without the right one there is none.
         """
         side = side or self.document.view.side
-        if side != "change":
-            return self._picture(side, whole)
-        pair = [self._picture(one, whole) for one in ("right", "wrong")]
-        return difference(*pair) if "right" in self.recordings and all(pair) else None  # type: ignore[arg-type]
+        found = self._difference(whole) if side == "change" else self._picture(side, whole)
+        return merged(found) if self.merges_words and found is not None and found.values.size else found
+
+    @property
+    def merges_words(self) -> bool:
+        """Whether the heatmaps show words instead of pieces."""
+        view = self.document.view
+        return view.words and view.stage in MERGED_STAGES
 
     @property
     def reads_at_once(self) -> bool:
@@ -112,6 +117,10 @@ class Session:
         """The largest size of any value of the kind and stage that are looked at, on either side."""
         view = self.document.view
         return max((one.reach(view.kind, view.stage) for one in self.recordings.values()), default=0.0)
+
+    def _difference(self, whole: bool) -> Picture | None:
+        pair = [self._picture(one, whole) for one in ("right", "wrong")]
+        return difference(*pair) if "right" in self.recordings and all(pair) else None  # type: ignore[arg-type]
 
     def _picture(self, side: str, whole: bool) -> Picture | None:
         view = self.document.view

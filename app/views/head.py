@@ -14,6 +14,7 @@ from mlxdecoder.app.views.map_panel import MapPanel
 from mlxdecoder.app.views.shown import Head, head_of, shown, side_shown
 from mlxdecoder.app.views.table import HeadTable
 from mlxdecoder.maps import KINDS
+from mlxdecoder.words import MERGED
 
 TOPICS = ("document", "recording", "token", "model")
 ENOUGH = 340  # pixels for a map beside another
@@ -42,7 +43,6 @@ class HeadView(QWidget):
         self._columns = {side: _Column(side) for side in ("right", "wrong", "change")}
         self._title, self._findings, self._reading = _line("title"), _line("findings"), _line("reading")
         self._table, self._pages = HeadTable(), QStackedWidget()
-        self._title.setToolTip(ABOUT)
         self._put_together()
         bridge.changed.connect(self.session_changed)
         self._refresh()
@@ -128,6 +128,7 @@ class HeadView(QWidget):
             column.show_head(heads.get(side), alone=len(heads) == 1)
         chosen = heads.get(side_shown(self._session)) or next(iter(heads.values()), None)
         self._title.setText("" if chosen is None else chosen.title)
+        self._title.setToolTip(f"{ABOUT} {MERGED}" if self._session.merges_words else ABOUT)
         self._tell_findings([head for head in heads.values() if head is not None])
         self._pages.setCurrentIndex(2 if chosen is None else int(self._as_table.isChecked()))
         if self._as_table.isChecked():
@@ -148,6 +149,8 @@ class HeadView(QWidget):
         which = f"mean of its {heads} heads" if view.average else f"head {view.head}"
         unit = words.STAGES[view.stage][0].lower()
         title = f"{KINDS[view.kind].capitalize()} · layer {view.layer}, {which} · {unit}"
+        if self._session.merges_words:
+            title += " · merged into words: rows averaged, columns summed"
         if self._session.compared is not None and self._session.reads_at_once:
             title += f" · {self._session.compared.how}"
         if self._as_table.isChecked() and "right" in self._session.recordings:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from mlxdecoder.app.session.recording import Picture, Recording
 from mlxdecoder.app.session.session import Session
+from mlxdecoder.app.session.word_picture import WordPicture
 from mlxdecoder.app.views import words
 from mlxdecoder.app.views.colours import Scale, scale_of
 from mlxdecoder.maps import TOLERANCE
@@ -23,6 +24,7 @@ SPECIAL = re.compile(r"[<\[].*[>\]]")
 class Shown:
     """A picture with all its steps, of which the first `rows` are shown; the last of them is the newest.
 
+    In words there are only the steps that are shown.
     `recordings` and `about` say what it was made of: of two with the same, one is the beginning of the other.
     """
 
@@ -35,8 +37,8 @@ class Shown:
     about: tuple[str | bool, ...]
 
     def continues(self, other: Shown | None) -> bool:
-        """Whether one of the two has grown out of the other."""
-        if other is None or self.about != other.about:
+        """Whether one of the two has grown out of the other; the last word of a sentence may still change."""
+        if other is None or self.about != other.about or isinstance(self.picture, WordPicture):
             return False
         return all(mine is its for mine, its in zip(self.recordings, other.recordings, strict=True))
 
@@ -50,7 +52,7 @@ def shown(session: Session, side: str | None = None) -> Shown | None:
     """What is to be drawn of one side, or of the one that is chosen; None before anything is known."""
     view = session.document.view
     side = side or side_shown(session)
-    picture = session.picture(side, whole=True)
+    picture = session.picture(side, whole=not session.merges_words)  # a word has no more pieces than were read
     if picture is None or not picture.values.size:
         return None
     steps = picture.kind != "encoder" and not session.reads_at_once
@@ -58,7 +60,7 @@ def shown(session: Session, side: str | None = None) -> Shown | None:
     shown_rows = rows if view.step is None or not steps else min(view.step + 1, rows)
     scale = scale_of(picture.stage, side, session.reach())
     recordings = tuple(session.recordings.get(one) for one in ("right", "wrong"))
-    about = (picture.kind, picture.stage, side, view.average, session.reads_at_once)
+    about = (picture.kind, picture.stage, side, view.average, session.reads_at_once, session.merges_words)
     return Shown(picture, side, shown_rows, steps, scale, recordings, about)
 
 
@@ -134,19 +136,17 @@ def head_of(shown: Shown, layer: int, head: int, title: str) -> Head:
     """One head of what is shown; a layer or head that is not there gives the last one."""
     picture, rows = shown.picture, shown.rows
     layer, head = (min(at, count - 1) for at, count in zip((layer, head), picture.values.shape[:2], strict=True))
-    values, intended = picture.values[layer, head, :rows], picture.intended[:rows]
-    one = replace(picture, values=values[None, None], intended=intended)
+    one = picture.cut(slice(layer, layer + 1), slice(head, head + 1), slice(rows))
     weighs = picture.stage == "weights" and shown.side != "change"
     with np.errstate(invalid="ignore"):
         sums = one.row_sums[0, 0]
-    right = intended.any(axis=-1).astype(float)
-    wrong = np.flatnonzero(~(np.abs(sums - right) <= TOLERANCE)).tolist() if weighs else []
+    wrong = np.flatnonzero(~(one.sum_errors[0, 0] <= TOLERANCE)).tolist() if weighs else []
     return Head(
         title=title,
         side=shown.side,
-        values=values,
-        intended=intended,
-        queries=picture.queries[:rows],
+        values=one.values[0, 0],
+        intended=one.intended,
+        queries=one.queries,
         keys=picture.keys,
         room=picture.values.shape[2],
         newest=rows - 1 if shown.steps else None,
@@ -160,11 +160,8 @@ def head_of(shown: Shown, layer: int, head: int, title: str) -> Head:
 
 def outside_of(shown: Shown, first: int = 0) -> np.ndarray:
     """What lies where the mask forbids, from row `first` on: [L, H, T]; a difference has no mass to be outside."""
-    picture = shown.picture
-    values, intended = picture.values[:, :, first:], picture.intended[first:]
-    if shown.side == "change":
-        return np.zeros(values.shape[:3])
-    return replace(picture, values=values, intended=intended).outside
+    part = shown.picture.cut(rows=slice(first, None))
+    return np.zeros(part.values.shape[:3]) if shown.side == "change" else part.outside
 
 
 def sinks_of(shown: Shown) -> dict[tuple[int, int], list[tuple[int, float]]]:

@@ -1,4 +1,4 @@
-"""What the heatmaps show: kind, stage, side, average; and the scale of colours."""
+"""What the heatmaps show: kind, stage, side, average, words; and the scale of colours."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QLabel, QWidget
 from mlxdecoder.app.bridge import Bridge
 from mlxdecoder.app.messages import KINDS, STAGES
 from mlxdecoder.app.session.session import Session
+from mlxdecoder.app.session.word_picture import MERGED_STAGES
 from mlxdecoder.app.views import words
 from mlxdecoder.app.views.colours import scale_of
 from mlxdecoder.app.views.flow import FlowLayout
@@ -30,6 +31,10 @@ AVERAGE = (
     "One map a layer: the mean of its heads. It hides what single heads do: a sharp head and a blurred one look like "
     "two that are half sharp."
 )
+WORDS = (
+    "The pieces of the vocabulary are merged into words: rows averaged, columns summed. Only for what can be added: "
+    "weights, and weights × value size."
+)
 
 
 class ViewBar(QWidget):
@@ -42,7 +47,7 @@ class ViewBar(QWidget):
         self._side_pair = _named("&Show", self._side)
         self._reading = QComboBox()
         self._reading_pair = _named("&Read", self._reading)
-        self._average, self._legend = QCheckBox("Mean of &heads"), Legend()
+        self._average, self._words, self._legend = QCheckBox("Mean of &heads"), QCheckBox("W&ords"), Legend()
         self._put_together()
         _fill(self._stage, STAGES, words.STAGES)
         _fill(self._side, SIDES, words.SIDES)
@@ -70,10 +75,12 @@ class ViewBar(QWidget):
             box.setAccessibleName(name)
             box.activated.connect(self._chosen)
             row.addWidget(pair)
-        self._average.setToolTip(AVERAGE)
-        self._average.setAccessibleDescription(AVERAGE)
-        self._average.clicked.connect(self._averaged)
-        row.addWidget(self._average)
+        switches = ((self._average, AVERAGE, self._averaged), (self._words, WORDS, self._merged))
+        for switch, explanation, act in switches:
+            switch.setToolTip(explanation)
+            switch.setAccessibleDescription(explanation)
+            switch.clicked.connect(act)
+            row.addWidget(switch)
         row.addWidget(self._legend)
 
     @Slot()
@@ -88,6 +95,10 @@ class ViewBar(QWidget):
     @Slot(bool)
     def _averaged(self, checked: bool) -> None:
         self._session.look(average=checked)
+
+    @Slot(bool)
+    def _merged(self, checked: bool) -> None:
+        self._session.look(words=checked)
 
     def _refresh(self) -> None:
         session, view = self._session, self._session.document.view
@@ -106,6 +117,8 @@ class ViewBar(QWidget):
         self._side_pair.setVisible(bool(session.document.mistakes))
         self._reading_pair.setVisible(session.compared is not None and view.stage == "weights")
         self._average.setChecked(view.average)
+        self._words.setChecked(view.words)
+        self._words.setEnabled(view.stage in MERGED_STAGES)
         side = side_shown(session)
         unit = "mistaken minus correct" if side == "change" else words.UNITS[view.stage]
         self._legend.show_scale(scale_of(view.stage, side, session.reach()), unit, view.stage)

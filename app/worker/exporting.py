@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +22,7 @@ from mlxdecoder.files import write_text
 from mlxdecoder.html import AttentionView
 from mlxdecoder.maps import AttentionMap, save_numbers
 from mlxdecoder.mistakes import find
+from mlxdecoder.words import WordMap
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +43,8 @@ def export(engine: Engine, message: Message, link: Link) -> None:
     write = _writer(message["format"], path)
     at_once = message.fields.get("at_once") and message["mistakes"]
     content = _compared(engine, message) if at_once else _generated(engine, message, link)
+    if message.fields.get("words"):
+        content = replace(content, maps=[WordMap(one) for one in content.maps])
     if not link.stopped():
         write(content, path)
         link.tell("exported", path=str(path))

@@ -40,6 +40,9 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument("--layer", type=int, help="one layer, counted from 0 (default: all)")
     parser.add_argument("--head", type=int, help="one head, counted from 0 (default: all)")
     parser.add_argument("--target", help="attend for this translation instead of the model's own")
+    parser.add_argument(
+        "--words", action="store_true", help="merge the pieces of the vocabulary into words, and say so"
+    )
     add_json(parser, "print the numbers as JSON instead of writing a file")
 
 
@@ -51,7 +54,7 @@ def run(options: argparse.Namespace) -> None:
         _check_ending(out)
     checkpoint = load(options.model)
     warn_of_unknown(checkpoint.tokenizer.unknown_characters(options.text))
-    maps, translation = attention_maps(checkpoint, options.text, options.target)
+    maps, translation = attention_maps(checkpoint, options.text, options.target, words=options.words)
     layers, heads = _one(options.layer), _one(options.head)
     chosen = maps[options.kind].select(layers, heads)
     if options.json:

@@ -11,6 +11,7 @@ from mlxdecoder.figures.labels import drawable
 from mlxdecoder.figures.panel import Panel, Scale
 from mlxdecoder.figures.sheet import Sheet, Words
 from mlxdecoder.maps import KINDS, TOLERANCE, AttentionMap, spread
+from mlxdecoder.words import WordMap
 
 WEIGHTS = Scale("viridis", 0.0, 1.0, "weight")
 OUTSIDE, WRONG_SUM, NOT_FINITE, BEYOND = "◂○▨±"
@@ -101,6 +102,7 @@ def _notes(panels: list[Panel], map: AttentionMap) -> list[str]:
         (map.intended is None, "The intended mask is not known."),
         (map.intended is not None and not map.intended.all(), "White line: border of the intended mask."),
         (map.kind != "encoder", "A row is the token just read; what it looks at serves to choose the next one."),
+        (bool(map.note), map.note),
         (OUTSIDE in found, f"{OUTSIDE} row with weight outside the intended mask (more than {TOLERANCE})."),
         (WRONG_SUM in found, f"{WRONG_SUM} row with a wrong sum: not 1, or not 0 where the mask allows nothing."),
         (NOT_FINITE in found, f"{NOT_FINITE} hatched: not finite (NaN or infinite)."),
@@ -116,9 +118,10 @@ def _unknown(map: AttentionMap) -> bool:
 
 def _drawn(panels: list[list[Panel]], map: AttentionMap, title: str) -> Figure:
     kind = KINDS[map.kind]
+    unit = "weights of words" if isinstance(map, WordMap) else "raw weights"
     words = Words(
         title or kind.capitalize(),
-        f"{kind + ' · ' if title else ''}rows: queries, columns: keys · raw weights",
+        f"{kind + ' · ' if title else ''}rows: queries, columns: keys · {unit}",
         "queries (target)" if map.kind == "cross" else "queries",
         "keys (source)" if map.kind == "cross" else "keys",
         _notes([panel for row in panels for panel in row], map),

@@ -34,7 +34,7 @@ def content(variants: Mapping[str, Sequence[AttentionMap]]) -> dict[str, Any]:
 def _kind(map: AttentionMap) -> dict[str, Any]:
     return {
         "name": KINDS[map.kind],
-        "about": ABOUT[map.kind],
+        "about": f"{ABOUT[map.kind]} {map.note}".rstrip(),
         "layers": [int(number) for number in map.layers],
         "heads": [int(number) for number in map.heads],
         "queries": _tokens(map.queries),

@@ -72,12 +72,12 @@ def offered(window: MainWindow) -> dict[str, QPushButton]:
 def test_what_is_on_screen_is_asked_for_in_the_chosen_format(window: MainWindow, tmp_path: Path, form: str) -> None:
     changes: dict[str, Any] = {"sentence": "The old dog eats.", "forced": {2: 7}, "mistakes": ("no-scale",)}
     window.session.change("change all", sampling=Sampling(beam=3), **changes)
-    window.session.look(kind="decoder")
+    window.session.look(kind="decoder", words=True)
     wish = export(window, tmp_path / f"file.{form}")
     assert wish is not None
     assert (wish["format"], wish["path"]) == (form, str(tmp_path / f"file.{form}"))
     assert (wish["sentence"], wish["forced"], wish["mistakes"]) == ("The old dog eats.", {"2": 7}, ["no-scale"])
-    assert (wish["kind"], wish["sampling"]["beam"]) == ("decoder", 3)
+    assert (wish["kind"], wish["words"], wish["sampling"]["beam"]) == ("decoder", True, 3)
 
 
 def test_the_correct_side_is_exported_without_mistakes(window: MainWindow, tmp_path: Path) -> None:

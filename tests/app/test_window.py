@@ -106,9 +106,12 @@ def test_kind_stage_and_mean_are_in_the_menu_and_show_what_is_looked_at(window: 
     actions["Mean of the heads"].trigger()
     view = window.session.document.view
     assert (view.kind, view.stage, view.average) == ("encoder", "masked", True)
+    assert not actions["Merge pieces into words"].isEnabled()
     window.session.undo()
     assert actions["Cross-attention"].isChecked()
     assert not actions["Mean of the heads"].isChecked()
+    actions["Merge pieces into words"].trigger()
+    assert window.session.document.view.words and actions["Merge pieces into words"].isChecked()
 
 
 def test_no_two_commands_have_the_same_keys(window: MainWindow) -> None:

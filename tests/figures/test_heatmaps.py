@@ -19,6 +19,7 @@ from matplotlib.text import Text
 from mlxdecoder.errors import UserError
 from mlxdecoder.figures import attention_figure, comparison_figure, curves_figure, save_figure
 from mlxdecoder.maps import AttentionMap
+from mlxdecoder.words import MERGED, WordMap
 
 WORDS = ["<s>", "▁the", "▁small", "▁dog", "▁often", "▁chases", "▁a", "▁cat"]
 SCRIPTS = [  # right to left, CJK, emoji, mathematics and what cannot be seen
@@ -366,3 +367,18 @@ def test_a_comparison_needs_maps_that_belong_together() -> None:
         comparison_figure(attention(), attention(tokens=WORDS[::-1]))
     with pytest.raises(UserError, match="layer 7 does not exist"):
         comparison_figure(attention(), attention(), layer=7)
+
+
+def test_words_are_named_and_the_merge_is_said() -> None:
+    pieces = attention(tokens=["<s>", "▁Le", "▁ch", "at", "▁dort"])
+    figure = attention_figure(WordMap(pieces))
+    said = " ".join(texts(figure))
+    assert {"Le", "chat", "dort"} <= set(texts(figure)) and "ch" not in texts(figure)
+    assert "weights of words" in said and "raw weights" not in said and MERGED in said
+    assert MERGED not in " ".join(texts(attention_figure(pieces)))
+
+
+def test_what_is_wrong_in_a_piece_is_flagged_in_its_word() -> None:
+    tokens = ["▁ch", "at"]
+    ahead = AttentionMap("decoder", [[[[0.6, 0.4], [0.0, 1.0]]]], np.tri(2, dtype=bool), tokens, tokens)
+    assert "◂ up to 0.4 outside" in texts(attention_figure(WordMap(ahead)))

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+import mlxdecoder
 from tests.html.examples import Parsed, decoded
 
 SENTENCE = "The black cat sleeps."
@@ -20,6 +21,26 @@ def test_the_page_has_all_kinds_and_begins_with_the_chosen_one(run, tmp_path, ki
     names = [each["name"] for each in data["kinds"]]
     assert len(set(names)) == 3
     assert names[0].startswith(kind)
+
+
+def test_words_may_take_the_place_of_pieces_and_that_is_said(run, tmp_path):
+    sentence = "Does she listen to my dog?"
+    assert run("attend", sentence, "--words", "--out", tmp_path / "view.html")[0] == 0
+    data = Parsed((tmp_path / "view.html").read_text(encoding="utf-8")).data
+    assert all("merged into words" in each["about"] for each in data["kinds"])
+    assert [key["text"] for key in data["kinds"][0]["keys"]] == ["Does", "she", "listen", "to", "my", "dog?"]
+    printed = json.loads(run("attend", sentence, "--words", "--json")[1])
+    assert printed["queries"] == ["<s>", "Écoute-t-elle", "mon", "chien", "?"]
+    assert "merged into words" in printed["note"]
+    run("attend", sentence, "--words", "--out", tmp_path / "numbers.npz")
+    with np.load(tmp_path / "numbers.npz") as archive:
+        assert "merged into words" in str(archive["map0_note"])
+        np.testing.assert_allclose(archive["map0_weights"], printed["weights"], atol=1e-6)
+
+
+def test_a_notebook_may_show_words(run):
+    pages = [mlxdecoder.show(mlxdecoder.load(), SENTENCE, words=words).html() for words in (False, True)]
+    assert ["merged into words" in page for page in pages] == [False, True]
 
 
 def test_the_page_shows_the_numbers_of_the_model(run, tmp_path):

@@ -25,6 +25,7 @@ views = some.builds(
     stage=some.sampled_from(STAGES),
     step=some.none() | whole,
     average=some.booleans(),
+    words=some.booleans(),
     side=some.sampled_from(["wrong", "right", "change"]),
     at_once=some.booleans(),
 )

@@ -17,9 +17,11 @@ from mlxdecoder.app.worker.engine import Engine, mistaken
 from mlxdecoder.trace import attend
 from mlxdecoder.training.checkpoint import Checkpoint
 from mlxdecoder.translate import load
+from mlxdecoder.words import merge, words_of
 from tests.app.worker.asking import engine_with, generate, recorded, save, untrained
 
 QUOTED = """l'été "日本" \\n"""
+CUT = "Does she listen to my dog?"  # its translation has words of several pieces
 DRAWN = Sampling(temperature=1.5, top_k=20, top_p=0.95, seed=3)
 DOCUMENTS = {
     "as at the first start": Document(),
@@ -42,6 +44,14 @@ DOCUMENTS = {
     "masked scores of the encoder": Document(view=View(kind="encoder", stage="masked")),
     "masked scores up to a step": Document(view=View(kind="decoder", stage="masked", step=3)),
     "the mean of the heads": Document(view=View(average=True, layer=1, head=3)),
+    "words": Document(sentence=CUT, view=View(words=True)),
+    "words up to a step within one": Document(sentence=CUT, view=View(kind="decoder", words=True, step=4)),
+    "words of norm-weighted values": Document(sentence=CUT, view=View(stage="norms", words=True, average=True)),
+    "scores, which are not merged": Document(sentence=CUT, view=View(stage="scores", words=True)),
+    "words of the change in the decoder": Document(
+        sentence=CUT, mistakes=("no-scale",), view=View(kind="decoder", side="change", words=True)
+    ),
+    "words of the encoder": Document(sentence=CUT, view=View(kind="encoder", words=True)),
     "norm-weighted, with a mistake": Document(mistakes=("no-causal-mask",), view=View(stage="norms", kind="decoder")),
     "norm-weighted, the change in the cross-attention": Document(
         mistakes=("no-scale",), view=View(stage="norms", side="change"), sampling=Sampling(beam=2)
@@ -114,11 +124,12 @@ def test_the_script_is_short() -> None:
     assert len(script(Document()).splitlines()) <= 20
 
 
-@pytest.mark.parametrize("side", ["wrong", "right", "change"])
+@pytest.mark.parametrize(("side", "words"), [("wrong", False), ("right", False), ("change", False), ("change", True)])
 def test_what_is_read_at_once_is_the_attention_over_the_right_translation(
-    toy: Engine, tmp_path: Path, side: str
+    toy: Engine, tmp_path: Path, side: str, words: bool
 ) -> None:
-    document = Document(mistakes=("no-causal-mask",), view=View(kind="decoder", side=side, layer=1, head=2))
+    view = View(kind="decoder", side=side, layer=1, head=2, words=words)
+    document = Document(mistakes=("no-causal-mask",), view=view)
     model, tokenizer = toy.checkpoint.model, toy.checkpoint.tokenizer
     source = tokenizer.encode(document.sentence)
     target = [model.config.begin_id, *tokenizer.encode("Le chat noir dort.")]
@@ -127,4 +138,8 @@ def test_what_is_read_at_once_is_the_attention_over_the_right_translation(
         with mistaken(model, mistakes):
             seen[name] = attend(model, source, target).stage("decoder")
     seen["change"] = seen["wrong"] - seen["right"]
-    assert_same(of_script(script(document), tmp_path), seen[side], "weights")
+    wanted = seen[side]
+    if words:
+        read = words_of(tokenizer.pieces(target))
+        wanted = merge(wanted, read, read)
+    assert_same(of_script(script(document), tmp_path), wanted, "weights")

@@ -201,12 +201,13 @@ def test_a_new_token_repaints_its_row_and_nothing_above(
         assert colour_at(grid, centre(grid, 0, 0, row, 2)) == colour_of(cross[0, 0, row, 2], WEIGHTS)
 
 
+@pytest.mark.parametrize("words", [False, True])
 @pytest.mark.parametrize("kind", ["cross", "decoder"])
 def test_maps_that_grew_token_by_token_look_like_maps_drawn_at_once(
-    grid: HeatmapGrid, session: Session, sent: Sent, qtbot: QtBot, bridge: Bridge, kind: str
+    grid: HeatmapGrid, session: Session, sent: Sent, qtbot: QtBot, bridge: Bridge, kind: str, words: bool
 ) -> None:
-    session.look(kind=kind)
-    recorded(session, sent)
+    session.look(kind=kind, words=words)
+    recorded(session, sent, read=("<s>", "▁Le", "▁ch", "a", "t", "▁noir"))
     fresh = HeatmapGrid(session, bridge)
     qtbot.addWidget(fresh)
     fresh.resize(grid.size())

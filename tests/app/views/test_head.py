@@ -243,6 +243,36 @@ def test_the_average_is_said_in_the_title(view: HeadView, session: Session, sent
     assert colour(view, 2, 3) == colour_of(values[0, :, 2, 3].mean(), WEIGHTS)
 
 
+def test_words_are_said_in_the_title_and_read_in_the_values(view: HeadView, session: Session, sent: Sent) -> None:
+    values = weights(5, 5)
+    recorded(
+        session,
+        sent,
+        cross=values,
+        source=("▁The", "▁cat", "▁sleep", "s", "."),
+        read=("<s>", "▁Le", "▁ch", "at", "▁dort"),
+    )
+    assert "words" not in view.title
+    session.look(words=True)
+    assert "merged into words: rows averaged, columns summed" in view.title
+    merged = values[0, 0, 2:4, 2:].sum(axis=-1).mean()
+    assert colour(view, 2, 2) == colour_of(merged, WEIGHTS)
+    view.point(2, 2)
+    assert "chat" in view.reading and "sleeps." in view.reading and f"{merged:.3f}" in view.reading
+    session.look(step=2)  # of "chat", only the first piece is read
+    assert "ch\u2069" in view.reading and f"{values[0, 0, 2, 2:].sum():.3f}" in view.reading
+    session.look(stage="scores", step=None)
+    assert "words" not in view.title
+
+
+def test_what_a_piece_sees_ahead_within_its_word_is_flagged(view: HeadView, session: Session, sent: Sent) -> None:
+    ahead = np.tile(np.array([[0.6, 0.4], [0.0, 1.0]], np.float32), (1, 1, 1, 1))
+    tell_encoder(session, sent, ahead, np.tri(2, dtype=bool), ["▁ch", "at"])
+    session.look(words=True)
+    assert "outside the intended mask, up to 0.400" in view.findings
+    assert panel(view).head is not None and panel(view).head.queries == ("chat",)
+
+
 def test_the_same_values_as_a_table(view: HeadView, session: Session, sent: Sent, qtbot: QtBot) -> None:
     values = weights(len(READ), len(SOURCE))
     recorded(session, sent, cross=values)

@@ -85,6 +85,21 @@ def test_the_average_is_off_until_it_is_asked_for(bar: ViewBar, session: Session
     assert not average.isChecked()
 
 
+def test_words_can_be_asked_for_where_values_can_be_added(
+    bar: ViewBar, session: Session, sent: Sent, qtbot: QtBot
+) -> None:
+    recorded(session, sent)
+    words = next(each for each in bar.findChildren(QCheckBox) if each.text() == "W&ords")
+    assert not words.isChecked() and "rows averaged, columns summed" in words.toolTip()
+    qtbot.keyClick(words, Qt.Key.Key_Space)
+    assert session.document.view.words
+    for stage in ("scores", "scaled", "masked"):
+        session.look(stage=stage)
+        assert not words.isEnabled()
+    session.undo()
+    assert words.isEnabled() and not words.isChecked()
+
+
 def test_the_legend_has_the_colours_and_numbers_of_the_scale(bar: ViewBar, session: Session, sent: Sent) -> None:
     recorded(session, sent)
     assert bar.legend.accessibleDescription() == "weight from 0 to 1"

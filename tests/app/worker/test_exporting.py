@@ -93,6 +93,17 @@ def test_a_page_holds_all_kinds_and_says_which_mistakes_are_on(engine: Engine, t
     assert "With mistakes: " in page and SENTENCE in page
 
 
+def test_words_are_written_in_the_place_of_pieces_and_said(engine: Engine, tmp_path: Path) -> None:
+    wishes = {"words": True, "sentence": "Does she listen to my dog?"}
+    export(engine, tmp_path / "numbers.json", **wishes)
+    (found,) = json.loads((tmp_path / "numbers.json").read_text())
+    assert found["keys"] == ["Does", "she", "listen", "to", "my", "dog?"]
+    assert found["queries"] == ["<s>", "Écoute-t-elle", "mon", "chien", "?"] and "merged into words" in found["note"]
+    np.testing.assert_allclose(np.sum(found["weights"], axis=-1), 1, atol=1e-5)
+    export(engine, tmp_path / "page.html", **wishes)
+    assert (tmp_path / "page.html").read_text().count("merged into words") == 3  # of each kind
+
+
 def test_what_was_forced_is_in_the_file(engine: Engine, tmp_path: Path) -> None:
     export(engine, tmp_path / "numbers.json", forced={"1": 100})
     (found,) = json.loads((tmp_path / "numbers.json").read_text())

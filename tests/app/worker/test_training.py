@@ -12,7 +12,7 @@ from mlxdecoder.app.protocol import Message
 from mlxdecoder.app.worker import looking_on
 from mlxdecoder.app.worker.link import Inbox
 from mlxdecoder.app.worker.looking_on import Losses
-from mlxdecoder.commands.train import Origin
+from mlxdecoder.commands.train_text import Origin
 from mlxdecoder.errors import UserError
 from mlxdecoder.training import Observer, StepReport, Trainer, fresh_model, prepare
 from mlxdecoder.training.checkpoint import load_training
