@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mlxdecoder.attention import attention
     from mlxdecoder.beam import beam_search
     from mlxdecoder.blocks import Block
-    from mlxdecoder.cache import KVCache, RotatingKVCache
+    from mlxdecoder.cache import KVCache, QuantizedKVCache, RotatingKVCache
     from mlxdecoder.config import ModelConfig
     from mlxdecoder.errors import UserError
     from mlxdecoder.generate import Generation, generate, stream_generate
@@ -53,7 +53,7 @@ _HOMES = {
     "attention": "attention",
     "beam": "beam_search",
     "blocks": "Block",
-    "cache": "KVCache RotatingKVCache",
+    "cache": "KVCache QuantizedKVCache RotatingKVCache",
     "config": "ModelConfig",
     "errors": "UserError",
     "generate": "Generation generate stream_generate",
@@ -91,6 +91,7 @@ __all__ = [
     "Mask",
     "ModelConfig",
     "Padding",
+    "QuantizedKVCache",
     "Recipe",
     "RotatingKVCache",
     "Tokenizer",

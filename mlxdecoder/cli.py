@@ -10,7 +10,24 @@ from importlib import import_module
 from mlxdecoder.errors import UserError
 from mlxdecoder.streams import open_streams, unheard_is_fine
 
-COMMANDS = ("app", "train", "translate", "attend", "mistakes", "check", "lesson", "shapes", "kernels", "demo", "bench")
+COMMANDS = (
+    "app",
+    "train",
+    "translate",
+    "attend",
+    "mistakes",
+    "check",
+    "evaluate",
+    "lesson",
+    "shapes",
+    "kernels",
+    "demo",
+    "bench",
+    "import",
+    "export",
+)
+
+MODULES = {"import": "import_model"}  # a word of Python's own is no name for a module
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -51,7 +68,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=_version())
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in COMMANDS:
-        import_module(f"mlxdecoder.commands.{name}").add_parser(subparsers)
+        import_module(f"mlxdecoder.commands.{MODULES.get(name, name)}").add_parser(subparsers)
     return parser
 
 
