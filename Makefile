@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 OTHERS := .venv-others
 
-.PHONY: help run test test-slow test-others lint format bench kernel-counts mutants experiments wheel bundle clean
+.PHONY: help run test test-slow test-others lint format bench kernel-counts mutants experiments recall wheel bundle clean
 
 help:
 	@echo 'make run        open the app; without a screen, show in the terminal what the project does'
@@ -18,6 +18,7 @@ help:
 	@echo 'make kernel-counts  count what the Metal kernels move, beside those of MLX'
 	@echo 'make mutants    put defects into the Metal kernels and see that each is caught; some minutes'
 	@echo 'make experiments  train every mistake anew and write assets/experiments.json; about an hour'
+	@echo 'make recall     train a toy for each kind of positions and write assets/recall.json; about half an hour'
 	@echo 'make wheel      build dist/*.whl'
 	@echo 'make bundle     build the app in dist/, for people without Python, and try it'
 	@echo 'make clean      remove all that make has made, .venv and .venv-others too'
@@ -62,6 +63,9 @@ mutants: $(READY)
 
 experiments: $(READY)
 	@$(BIN)/mlxdecoder mistakes train --all --out assets/experiments.json
+
+recall: $(READY)
+	@$(BIN)/mlxdecoder evaluate recall --train all --out assets/recall.json
 
 wheel: $(READY)
 	@$(BIN)/python -m build --outdir dist

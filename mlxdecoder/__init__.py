@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mlxdecoder.attention import attention
     from mlxdecoder.beam import beam_search
     from mlxdecoder.blocks import Block
-    from mlxdecoder.cache import KVCache, RotatingKVCache
+    from mlxdecoder.cache import KVCache, QuantizedKVCache, RotatingKVCache
     from mlxdecoder.config import ModelConfig
     from mlxdecoder.errors import UserError
     from mlxdecoder.evaluate import evaluate
@@ -56,7 +56,7 @@ _HOMES = {
     "attention": "attention",
     "beam": "beam_search",
     "blocks": "Block",
-    "cache": "KVCache RotatingKVCache",
+    "cache": "KVCache QuantizedKVCache RotatingKVCache",
     "config": "ModelConfig",
     "errors": "UserError",
     "evaluate": "evaluate",
@@ -95,6 +95,7 @@ __all__ = [
     "Mask",
     "ModelConfig",
     "Padding",
+    "QuantizedKVCache",
     "Recipe",
     "RotatingKVCache",
     "Tokenizer",

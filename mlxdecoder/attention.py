@@ -95,9 +95,13 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         self.n_heads, self.n_kv_heads = config.n_heads, config.kv_heads
         inner, shared = (n * config.width_per_head for n in (self.n_heads, self.n_kv_heads))
-        self.query = Linear(config.d_model, inner, config.bias)
-        self.key = Linear(config.d_model, shared, config.bias)
-        self.value = Linear(config.d_model, shared, config.bias)
+        self.query = Linear(config.d_model, inner, config.qkv_has_bias)
+        self.key = Linear(config.d_model, shared, config.qkv_has_bias)
+        self.value = Linear(config.d_model, shared, config.qkv_has_bias)
+        if config.query_key_norm:  # Dehghani et al. 2023, https://arxiv.org/abs/2302.05442
+            self.query_norm, self.key_norm = (
+                nn.RMSNorm(config.width_per_head, eps=config.norm_epsilon) for _ in range(2)
+            )
         self.output = Linear(inner, config.d_model, config.bias)
         self.dropout = Dropout(config.attention_dropout)
 
@@ -114,12 +118,13 @@ class MultiHeadAttention(nn.Module):
 
     def queries(self, x: mx.array, recipe: Recipe) -> mx.array:
         """Project x [B, T, d] to queries [B, H, T, dh]."""
-        return recipe.split_heads(self.query(x), self.n_heads)
+        query = recipe.split_heads(self.query(x), self.n_heads)
+        return self.query_norm(query) if "query_norm" in self else query
 
     def keys_and_values(self, x: mx.array, recipe: Recipe) -> tuple[mx.array, mx.array]:
         """Project x [B, S, d] to keys and values [B, Hkv, S, dh]."""
-        key, value = self.key(x), self.value(x)
-        return recipe.split_heads(key, self.n_kv_heads), recipe.split_heads(value, self.n_kv_heads)
+        key, value = (recipe.split_heads(project(x), self.n_kv_heads) for project in (self.key, self.value))
+        return self.key_norm(key) if "key_norm" in self else key, value
 
     def attend(
         self, query: mx.array, key: mx.array, value: mx.array, sight: Sight, recipe: Recipe, watch: Watch | None = None

@@ -11,7 +11,7 @@ import mlx.core as mx
 
 from mlxdecoder.errors import UserError
 from mlxdecoder.generate import Decoding, Generation, Model, as_rows, generating, log_softmax, token_limit
-from mlxdecoder.sampling import block_repeats
+from mlxdecoder.sampling import block_repeats, keep_rules
 from mlxdecoder.watch import Watch
 
 WIDEST = 256  # beams
@@ -39,7 +39,7 @@ class Search:
     n_best: int
     length_penalty: float
     limit: int
-    end: int
+    ends: tuple[int, ...]
     live: list[Hypothesis] = field(default_factory=list)
     ended: list[Generation] = field(default_factory=list)
 
@@ -48,7 +48,7 @@ class Search:
         best = sorted(candidates, key=lambda candidate: -candidate.logprob)[: self.width - len(self.ended)]
         self.live = []
         for hypothesis in best:
-            ends = hypothesis.tokens[-1] == self.end
+            ends = hypothesis.tokens[-1] in self.ends
             if ends or len(hypothesis.tokens) >= self.limit:
                 self._end(hypothesis, "stop" if ends else "length")
             else:
@@ -62,7 +62,7 @@ class Search:
         return sorted(self.ended, key=lambda generation: -generation.score)[: self.n_best]
 
     def _end(self, hypothesis: Hypothesis, reason: str) -> None:
-        tokens = [token for token in hypothesis.tokens if token != self.end]
+        tokens = [token for token in hypothesis.tokens if token not in self.ends]
         score = self._normalised(hypothesis.logprob, len(hypothesis.tokens))
         self.ended.append(Generation(tokens, hypothesis.logprob, reason, hypothesis.path, score))
 
@@ -93,9 +93,9 @@ def beam_search(
     """
     _check(beam, n_best, length_penalty)
     inputs = as_rows(inputs)
-    end = model.config.end_id
+    ends = model.config.end_ids
     limits = [token_limit(model, ids, max_tokens) for ids in inputs]
-    searches = [Search(beam, n_best, length_penalty, limit, end) for limit in limits]
+    searches = [Search(beam, n_best, length_penalty, limit, ends) for limit in limits]
     with generating(model):
         _run(Decoding(model, inputs, watch=watch), searches, block_ngrams)
     return [search.results() for search in searches]
@@ -108,6 +108,7 @@ def _run(decoding: Decoding, searches: list[Search], block_ngrams: int) -> None:
     while True:
         flat = list(_live(searches))
         logprobs = log_softmax(decoding.feed(tokens))
+        logprobs = keep_rules(logprobs, decoding.model.config, list(_at_last(searches)))
         logprobs = block_repeats(logprobs, [hypothesis.tokens for hypothesis in flat], block_ngrams)
         _advance(searches, logprobs)
         parents = [hypothesis.row for hypothesis in _live(searches)]
@@ -135,6 +136,12 @@ def _extend(hypothesis: Hypothesis, row: int, tokens: list[int], gains: list[flo
     path = (*hypothesis.path, row)
     pairs = [(token, gain) for token, gain in zip(tokens, gains, strict=True) if gain > -math.inf]
     return [Hypothesis((*hypothesis.tokens, token), hypothesis.logprob + gain, row, path) for token, gain in pairs]
+
+
+def _at_last(searches: list[Search]) -> Iterator[bool]:
+    """For each live hypothesis, whether its next token is the last one that there is room for."""
+    for search in searches:
+        yield from (len(hypothesis.tokens) + 1 >= search.limit for hypothesis in search.live)
 
 
 def _live(searches: list[Search]) -> Iterator[Hypothesis]:

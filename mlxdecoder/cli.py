@@ -11,9 +11,11 @@ from mlxdecoder.errors import UserError
 from mlxdecoder.streams import open_streams, unheard_is_fine
 
 COMMANDS = (
-    "app", "corpus", "train", "translate", "evaluate", "attend", "align", "mistakes", "check", "lesson", "shapes",
-    "kernels", "demo", "bench",
+    "app", "corpus", "train", "translate", "evaluate", "attend", "align", "import", "export", "mistakes", "check",
+    "lesson", "shapes", "kernels", "demo", "bench",
 )  # fmt: skip
+
+MODULES = {"import": "import_model"}  # a word of Python's own is no name for a module
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,7 +56,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=_version())
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in COMMANDS:
-        import_module(f"mlxdecoder.commands.{name}").add_parser(subparsers)
+        import_module(f"mlxdecoder.commands.{MODULES.get(name, name)}").add_parser(subparsers)
     return parser
 
 

@@ -16,7 +16,7 @@ from mlxdecoder.errors import UserError
 from mlxdecoder.masks import Padding
 from mlxdecoder.models import LanguageModel, Memory, Translator
 from mlxdecoder.recipe import Layout
-from mlxdecoder.sampling import Sampler, block_repeats, make_sampler
+from mlxdecoder.sampling import Sampler, block_repeats, keep_rules, make_sampler
 from mlxdecoder.watch import Watch
 
 Model = LanguageModel | Translator
@@ -62,14 +62,18 @@ class Decoding:
         *,
         cached: bool = True,
         max_kv_size: int | None = None,
+        kv_bits: int | None = None,
+        kv_group_size: int = 64,
         prompt_cache: Sequence[SelfAttentionCache] | None = None,
         watch: Watch | None = None,
     ) -> None:
         inputs = as_rows(inputs)
         self.model, self.watch = model, watch
         self.cache: Any = model.make_cache(max_kv_size) if cached else None
+        if kv_bits is not None and self.cache is not None:
+            self.cache = [layer.to_quantized(kv_group_size, kv_bits) for layer in self.cache]
         if prompt_cache is not None:
-            self.cache = _checked_cache(model, prompt_cache, inputs)
+            self.cache = _checked_cache(model, prompt_cache, inputs, kv_bits)
         self._fed = mx.zeros((len(inputs), 0), mx.int32)
         self._memory: Memory | None = None
         lengths = [len(ids) for ids in inputs]
@@ -117,10 +121,15 @@ class _Row:
     logprob: float = 0.0
     finish_reason: str | None = None
 
-    def take(self, token: int, logprob: float, place: int, end: int) -> None:
+    @property
+    def is_last(self) -> bool:
+        """Whether the next token is the last one that there is room for."""
+        return len(self.tokens) + 1 >= self.limit
+
+    def take(self, token: int, logprob: float, place: int, ends: Sequence[int]) -> None:
         self.logprob += logprob
         self.path.append(place)
-        if token == end:
+        if token in ends:
             self.finish_reason = "stop"
             return
         self.tokens.append(token)
@@ -137,7 +146,8 @@ class GenerateOptions(TypedDict, total=False):
 
     `max_tokens` limits each row; by default a translation may be twice as long as its source and 16 tokens more, a
     continuation 128 tokens. `sampler` chooses tokens (default: the most probable). `block_ngrams` forbids to repeat a
-    run of so many tokens. `cached` False reads everything again at each step; `max_kv_size` bounds the cache.
+    run of so many tokens. `cached` False reads everything again at each step; `max_kv_size` bounds the cache, `kv_bits`
+    (8 or 4) keeps it in so many bits a number, with a scale and a bias for each `kv_group_size` of them.
     `prompt_cache` holds what a language model has read before, and takes in all but the last token. `watch` is told
     every array.
     """
@@ -147,6 +157,8 @@ class GenerateOptions(TypedDict, total=False):
     block_ngrams: int
     cached: bool
     max_kv_size: int | None
+    kv_bits: int | None
+    kv_group_size: int
     prompt_cache: Sequence[SelfAttentionCache] | None
     watch: Watch | None
 
@@ -183,6 +195,8 @@ class _Generating:
         block_ngrams: int = 0,
         cached: bool = True,
         max_kv_size: int | None = None,
+        kv_bits: int | None = None,
+        kv_group_size: int = 64,
         prompt_cache: Sequence[SelfAttentionCache] | None = None,
         watch: Watch | None = None,
     ) -> None:
@@ -191,7 +205,14 @@ class _Generating:
         self._model, self._sampler, self._block_ngrams = model, sampler or make_sampler(), block_ngrams
         with generating(model):
             self._decoding = Decoding(
-                model, inputs, cached=cached, max_kv_size=max_kv_size, prompt_cache=prompt_cache, watch=watch
+                model,
+                inputs,
+                cached=cached,
+                max_kv_size=max_kv_size,
+                kv_bits=kv_bits,
+                kv_group_size=kv_group_size,
+                prompt_cache=prompt_cache,
+                watch=watch,
             )
 
     def steps(self) -> Iterator[Step]:
@@ -210,13 +231,15 @@ class _Generating:
     def _logprobs(self, live: list[int], tokens: mx.array) -> mx.array:
         with generating(self._model):  # never while others have their turn
             logits = self._decoding.feed(tokens)
-        return block_repeats(log_softmax(logits), [self.rows[i].tokens for i in live], self._block_ngrams)
+        rows = [self.rows[i] for i in live]
+        logprobs = keep_rules(log_softmax(logits), self._model.config, [row.is_last for row in rows])
+        return block_repeats(logprobs, [row.tokens for row in rows], self._block_ngrams)
 
     def _take(self, live: list[int], chosen: mx.array, logprobs: mx.array) -> tuple[str | None, ...]:
         gains = mx.take_along_axis(logprobs, chosen[:, None], axis=-1)[:, 0]
         mx.eval(chosen, gains)
         for place, (i, token, gain) in enumerate(zip(live, chosen.tolist(), gains.tolist(), strict=True)):
-            self.rows[i].take(token, gain, place, self._model.config.end_id)
+            self.rows[i].take(token, gain, place, self._model.config.end_ids)
         return tuple(self.rows[i].finish_reason for i in live)
 
 
@@ -285,10 +308,12 @@ def pad_left(rows: Sequence[Sequence[int]], pad: int) -> np.ndarray:
 
 
 def _checked_cache(
-    model: Model, cache: Sequence[SelfAttentionCache], inputs: Sequence[Sequence[int]]
+    model: Model, cache: Sequence[SelfAttentionCache], inputs: Sequence[Sequence[int]], kv_bits: int | None
 ) -> Sequence[SelfAttentionCache]:
     if isinstance(model, Translator):
         raise UserError("prompt_cache: is for a language model; a translator's caches belong to their source.")
+    if kv_bits is not None:
+        raise UserError("kv_bits: is for a new cache; quantise a prompt_cache with to_quantized() of its layers.")
     if len(set(map(len, inputs))) > 1:
         raise UserError("prompt_cache: prompts of one length are wanted, or one at a time.")
     check_cache(cache, model.config, len(inputs))

@@ -54,8 +54,8 @@ class MLP(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.inward = Linear(config.d_model, config.d_ff, config.bias)
-        self.outward = Linear(config.d_ff, config.d_model, config.bias)
+        self.inward = Linear(config.d_model, config.d_ff, config.mlp_has_bias)
+        self.outward = Linear(config.d_ff, config.d_model, config.mlp_has_bias)
         self.activation = config.activation
 
     def __call__(self, x: mx.array, watch: Watch | None = None) -> mx.array:
@@ -64,13 +64,13 @@ class MLP(nn.Module):
 
 
 class GatedMLP(nn.Module):
-    """One inward map gates the other: SwiGLU or GEGLU, Shazeer 2020, https://arxiv.org/abs/2002.05202."""
+    """One inward map gates the other: SwiGLU, GEGLU or ReGLU, Shazeer 2020, https://arxiv.org/abs/2002.05202."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.gate = Linear(config.d_model, config.d_ff, config.bias)
-        self.inward = Linear(config.d_model, config.d_ff, config.bias)
-        self.outward = Linear(config.d_ff, config.d_model, config.bias)
+        self.gate = Linear(config.d_model, config.d_ff, config.mlp_has_bias)
+        self.inward = Linear(config.d_model, config.d_ff, config.mlp_has_bias)
+        self.outward = Linear(config.d_ff, config.d_model, config.mlp_has_bias)
         self.activation = config.activation
 
     def __call__(self, x: mx.array, watch: Watch | None = None) -> mx.array:
@@ -78,8 +78,37 @@ class GatedMLP(nn.Module):
         return self.outward(tell(watch, "hidden", hidden))
 
 
+class Experts(nn.Module):
+    """Several gated MLPs, of which a router chooses a few for each token: Shazeer et al. 2017, Jiang et al. 2024.
+
+    The weights of all experts stand in one array each, [n_experts, inputs, outputs]. https://arxiv.org/abs/2401.04088
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.router = Linear(config.d_model, config.n_experts, bias=False)
+        inward, outward = (config.d_model, config.d_ff), (config.d_ff, config.d_model)
+        self.gate, self.inward, self.outward = (
+            mx.random.normal((config.n_experts, *shape), scale=shape[0] ** -0.5) for shape in (inward, inward, outward)
+        )
+        self.activation, self.n_chosen = config.activation, config.experts_per_token
+
+    def __call__(self, x: mx.array, watch: Watch | None = None) -> mx.array:
+        scores = self.router(x)  # [B, T, E]
+        chosen = mx.argpartition(-scores, kth=self.n_chosen - 1, axis=-1)[..., : self.n_chosen]  # [B, T, k]
+        shares = mx.softmax(mx.take_along_axis(scores, chosen, axis=-1).astype(mx.float32), axis=-1)  # [B, T, k]
+        tell(watch, "experts", chosen)
+        rows = x[:, :, None, None]  # [B, T, 1, 1, d]
+        gate, inward = (mx.gather_mm(rows, weights, rhs_indices=chosen) for weights in (self.gate, self.inward))
+        hidden = ACTIVATIONS[self.activation](gate) * inward  # [B, T, k, 1, d_ff]
+        outward = mx.gather_mm(hidden, self.outward, rhs_indices=chosen)[:, :, :, 0]  # [B, T, k, d]
+        return (outward * shares.astype(x.dtype)[..., None]).sum(axis=2)
+
+
 def make_mlp(config: ModelConfig) -> nn.Module:
-    return GatedMLP(config) if config.activation in ("swiglu", "geglu") else MLP(config)
+    if config.n_experts:
+        return Experts(config)
+    return GatedMLP(config) if config.is_gated else MLP(config)
 
 
 def relu(x: mx.array) -> mx.array:
@@ -105,6 +134,9 @@ ACTIVATIONS: dict[str, Callable[[mx.array], mx.array]] = {
     "relu": relu,
     "gelu": gelu,
     "gelu_tanh": gelu_tanh,
-    "swiglu": silu,
+    "silu": silu,
+    "reglu": relu,
     "geglu": gelu,
+    "geglu_tanh": gelu_tanh,
+    "swiglu": silu,
 }

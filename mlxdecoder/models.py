@@ -34,6 +34,8 @@ class Stack(nn.Module):
         self.blocks = [Block(config, crosses) for _ in range(n_layers)]
         self.positions = make_positions(config, causal)
         self.dropout = Dropout(config.dropout)
+        if config.embedding_norm:
+            self.embedding_norm = make_norm(config)
         if config.norm == "pre":
             self.norm = make_norm(config)
 
@@ -60,7 +62,8 @@ class Stack(nn.Module):
         sight = Sight(seen, queries, keys, bias, rotation)
         if watch:
             watch("key_slots", mx.array(keys))
-        x = self.dropout(self.positions.embed(x, positions))
+        x = self.positions.embed(x, positions)
+        x = self.dropout(self.embedding_norm(x) if "embedding_norm" in self else x)
         tell(watch, "embedded", x)
         for i, block in enumerate(self.blocks):
             x = block(
@@ -99,7 +102,8 @@ class Encoder(_Model):
     """Reads tokens or image patches in both directions: states, or class logits when the configuration has classes.
 
     Text is pooled at its first token ([CLS], Devlin et al. 2018), images at a learned token before the patches
-    (Dosovitskiy et al. 2020); "mean" averages what is not padding.
+    (Dosovitskiy et al. 2020); "mean" averages what is not padding. Kinds of text, as question and answer, are told
+    apart by `segments` where the configuration has them (Devlin et al. 2018).
     """
 
     architecture: Architecture = "encoder"
@@ -111,23 +115,39 @@ class Encoder(_Model):
             self.class_token = mx.random.normal((1, 1, config.d_model), scale=0.02)
         else:
             self.embedding = make_embedding(config.n_source_ids, config.d_model)
+        if config.n_segments:
+            self.segments = make_embedding(config.n_segments, config.d_model)
         self.stack = Stack(config, config.n_layers, causal=False)
+        if config.pooler:
+            self.pooler = Linear(config.d_model, config.d_model)
         if config.n_classes:
             self.classifier = Linear(config.d_model, config.n_classes)
 
-    def __call__(self, inputs: Ids, layout: Layout = Layout(), watch: Watch | None = None) -> mx.array:
-        """Ids [B, T] or images [B, height, width, channels] to states [B, T, d], or to class logits [B, n_classes]."""
-        x = self._embed_images(inputs) if self.config.n_patches else self._embed_text(inputs)
+    def __call__(
+        self, inputs: Ids, layout: Layout = Layout(), watch: Watch | None = None, segments: Ids | None = None
+    ) -> mx.array:
+        """Ids [B, T] or images [B, height, width, channels] to states [B, T, d], or to class logits [B, n_classes].
+
+        `segments` [B, T] are numbers of the kinds of text (default: all the first).
+        """
+        x = self._embed_images(inputs) if self.config.n_patches else self._embed_text(inputs, segments)
         layout.check(len(x), ["source"])
         layout = replace(layout, window=layout.window & self._window)
         mask = self.recipe.encoder_mask(layout)
         x = self.stack(x, mask, self.recipe, places=layout.source, watch=within(watch, "encoder"))
         if self.config.pooling != "none":
             x = pool(x, layout.source, self.config.pooling)  # [B, d]
+            x = mx.tanh(self.pooler(x)) if self.config.pooler else x
         return tell(watch, "output", self.classifier(x) if self.config.n_classes else x)
 
-    def _embed_text(self, ids: Ids) -> mx.array:
-        return self._embed(self.embedding, check_ids("tokens", ids, self.config.n_source_ids))
+    def _embed_text(self, ids: Ids, segments: Ids | None) -> mx.array:
+        tokens = check_ids("tokens", ids, self.config.n_source_ids)
+        x = self._embed(self.embedding, tokens)
+        if not self.config.n_segments:
+            return x
+        kinds = mx.zeros_like(tokens) if segments is None else segments
+        kinds = check_ids("segments", kinds, self.config.n_segments, batch=len(tokens))
+        return x + self.segments(kinds)
 
     def _embed_images(self, images: Any) -> mx.array:
         images, size = mx.array(images), self.config.image_size
@@ -153,6 +173,8 @@ class LanguageModel(_Model):
         self.stack = Stack(config, config.n_layers, causal=True)
         if not config.tied:
             self.head = Linear(config.d_model, config.target_vocab, bias=False)
+        if config.head_bias:
+            self.head_bias = mx.zeros((config.target_vocab,))
 
     def __call__(
         self,
@@ -210,6 +232,8 @@ class Translator(_Model):
         if not config.tied:
             self.source_embedding = make_embedding(config.n_source_ids, config.d_model)
             self.head = Linear(config.d_model, config.target_vocab, bias=False)
+        if config.head_bias:
+            self.head_bias = mx.zeros((config.target_vocab,))
         self.encoder = Stack(config, config.encoder_layers, causal=False)
         self.decoder = Stack(config, config.n_layers, causal=True, crosses=True)
 
@@ -294,15 +318,22 @@ def make_self_cache(config: ModelConfig, max_kv_size: int | None) -> SelfAttenti
 
 def make_model(config: ModelConfig, recipe: Recipe = RIGHT) -> Encoder | LanguageModel | Translator:
     """The model that a configuration describes, with fresh weights from `mx.random`."""
+    model = plan_model(config, recipe)
+    mx.eval(model.parameters())  # another thread may use it, and could not compute what was begun here
+    return model
+
+
+def plan_model(config: ModelConfig, recipe: Recipe = RIGHT) -> Encoder | LanguageModel | Translator:
+    """The same without its weights, which take no memory before they are used: for those who bring others."""
     kinds: dict[str, Any] = {"encoder": Encoder, "language_model": LanguageModel, "translator": Translator}
     model: Encoder | LanguageModel | Translator = kinds[config.architecture](config, recipe)
-    mx.eval(model.parameters())  # another thread may use it, and could not compute what was begun here
     return model
 
 
 def score(model: LanguageModel | Translator, states: mx.array) -> mx.array:
     """Logits over the vocabulary [B, T, V], from the embedding table itself where it is tied (Press and Wolf 2016)."""
-    return states @ model.embedding.weight.T if model.config.tied else model.head(states)
+    logits = states @ model.embedding.weight.T if model.config.tied else model.head(states)
+    return logits + model.head_bias if "head_bias" in model else logits
 
 
 def pool(states: mx.array, source: Mask, how: str) -> mx.array:

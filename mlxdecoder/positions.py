@@ -15,8 +15,10 @@ import mlx.nn as nn
 import numpy as np
 
 import mlxdecoder.kernels as kernels
-from mlxdecoder.config import ModelConfig
+from mlxdecoder.config import ModelConfig, SinusoidOrder
 from mlxdecoder.errors import UserError
+
+FIRST_TABLE = 2048  # positions; a longer one is made when it is needed
 
 
 @dataclass(frozen=True)
@@ -71,35 +73,47 @@ class Learned(Positions):
 
 
 class Sinusoidal(Positions):
-    """Waves of geometrically growing length, sine and cosine in turn, Vaswani et al. 2017, section 3.5."""
+    """Waves of geometrically growing length, Vaswani et al. 2017, section 3.5.
+
+    Sine and cosine in turn as in the paper ("interleaved"), or all sines first as in its code ("halves").
+    """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self._table = sinusoids(config.max_length, config.d_model)
+        self._order = config.sinusoid_order
+        self._table = sinusoids(min(config.max_length, FIRST_TABLE), config.d_model, self._order)
 
     def embed(self, x: mx.array, positions: np.ndarray) -> mx.array:
         longest = int(positions.max(initial=-1)) + 1
         if longest > len(self._table):
-            self._table = sinusoids(2 * longest, x.shape[-1])
+            self._table = sinusoids(2 * longest, x.shape[-1], self._order)
         return x + self._table[mx.array(positions)].astype(x.dtype)
 
 
 class Rotary(Positions):
     """Turn pairs of features by angles that grow with the position, Su et al. 2021, https://arxiv.org/abs/2104.09864.
 
-    Feature i is paired with feature i + dh / 2. For contexts longer than `max_length`: "linear" squeezes the positions
-    (Chen et al. 2023, https://arxiv.org/abs/2306.15595), "ntk" raises the base, "yarn" squeezes the slow waves only and
-    sharpens the softmax (Peng et al. 2023, https://arxiv.org/abs/2309.00071).
+    Feature i is paired with feature i + dh / 2. For contexts longer than the trained length: "linear" squeezes the
+    positions (Chen et al. 2023, https://arxiv.org/abs/2306.15595), "ntk" raises the base, "dynamic" raises it as far as
+    the longest position wants, "yarn" squeezes the slow waves only and sharpens the softmax (Peng et al. 2023,
+    https://arxiv.org/abs/2309.00071), and so does "llama3", without sharpening (Grattafiori et al. 2024,
+    https://arxiv.org/abs/2407.21783). With "dynamic", cached keys keep the turn that they had when they were read,
+    and the rows of a batch share the base of the longest one, as in transformers: past the trained length, neither a
+    cache nor a longer neighbour leaves the numbers as they are in a whole pass over a row alone.
     """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
+        self._config = config
         self._frequencies = rotary_frequencies(config)  # [dh / 2], radians a position
-        yarn = config.rotary_scaling == "yarn"
-        self._strength = 0.1 * math.log(config.rotary_factor) + 1 if yarn else 1.0
+        yarn = 0.1 * math.log(config.rotary_factor) + 1 if config.rotary_scaling == "yarn" else 1.0
+        self._strength = yarn if config.rotary_strength is None else config.rotary_strength
 
     def rotation(self, positions: np.ndarray) -> Rotation:
-        angles = positions[..., None] * self._frequencies  # [T, dh / 2] or [B, T, dh / 2]
+        frequencies, longest = self._frequencies, int(positions.max(initial=-1)) + 1
+        if self._config.rotary_scaling == "dynamic" and longest > self._config.trained_length:
+            frequencies = rotary_frequencies(self._config, longest)
+        angles = positions[..., None] * frequencies  # [T, dh / 2] or [B, T, dh / 2]
         angles = angles[:, None] if angles.ndim == 3 else angles
         cosine, sine = (mx.array((wave(angles) * self._strength).astype(np.float32)) for wave in (np.cos, np.sin))
         return Rotation(cosine, sine)
@@ -143,11 +157,12 @@ def make_positions(config: ModelConfig, causal: bool) -> Positions:
 
 
 @lru_cache(maxsize=8)
-def sinusoids(length: int, width: int) -> mx.array:
+def sinusoids(length: int, width: int, order: SinusoidOrder = "interleaved") -> mx.array:
     """The table of `Sinusoidal`: [length, width]."""
     rates = 10_000.0 ** (-np.arange(0, width, 2) / width)  # radians a position
     angles = np.arange(length)[:, None] * rates
-    table = np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(length, width)
+    axis = -1 if order == "interleaved" else 1
+    table = np.stack([np.sin(angles), np.cos(angles)], axis=axis).reshape(length, width)
     return mx.array(table.astype(np.float32))
 
 
@@ -158,24 +173,45 @@ def rotate(x: mx.array, cosine: mx.array, sine: mx.array) -> mx.array:
     return mx.concatenate([first * cosine - second * sine, second * cosine + first * sine], axis=-1)
 
 
-def rotary_frequencies(config: ModelConfig) -> np.ndarray:
-    """Radians a position for each pair of features [dh / 2], after the scaling that the configuration names."""
-    width, base, factor = config.width_per_head, config.rotary_base, config.rotary_factor
-    pairs = np.arange(0, width, 2) / width
-    if config.rotary_scaling == "ntk":
-        base *= factor ** (width / max(width - 2, 1))
-    frequencies = base**-pairs
-    if config.rotary_scaling == "linear":
-        frequencies = frequencies / factor
-    if config.rotary_scaling == "yarn":
-        kept = _yarn_share_kept(frequencies * config.max_length / (2 * np.pi))
-        frequencies = frequencies * kept + frequencies / factor * (1 - kept)
-    return np.asarray(frequencies)
+def rotary_frequencies(config: ModelConfig, longest: int = 0) -> np.ndarray:
+    """Radians a position for each pair of features [dh / 2], after the scaling that the configuration names.
+
+    `longest` counts the positions that are needed; it matters for "dynamic" alone.
+    """
+    width, base = config.width_per_head, config.rotary_base * _rise_of_base(config, longest)
+    frequencies: np.ndarray = base ** -(np.arange(0, width, 2) / width)
+    kept = {"linear": _none_kept, "yarn": _kept_by_yarn, "llama3": _kept_by_llama}.get(config.rotary_scaling)
+    if kept is None:
+        return frequencies
+    share = kept(config, frequencies)
+    return frequencies * share + frequencies / config.rotary_factor * (1 - share)
 
 
-def _yarn_share_kept(turns: np.ndarray) -> np.ndarray:
-    """How far each wave is left alone: wholly from 32 turns within the trained length, not at all below one."""
-    return np.asarray(np.clip((turns - 1) / (32 - 1), 0, 1))
+def _rise_of_base(config: ModelConfig, longest: int) -> float:
+    width, factor = config.width_per_head, config.rotary_factor
+    if config.rotary_scaling == "dynamic":
+        factor = factor * max(longest / config.trained_length, 1) - (factor - 1)
+    elif config.rotary_scaling != "ntk":
+        return 1.0
+    return float(factor ** (width / max(width - 2, 1)))
+
+
+def _none_kept(config: ModelConfig, frequencies: np.ndarray) -> np.ndarray:
+    return np.zeros_like(frequencies)
+
+
+def _kept_by_yarn(config: ModelConfig, frequencies: np.ndarray) -> np.ndarray:
+    """How far each wave is left alone: its authors' code draws a line from pair to pair, not from turn to turn."""
+    pair = len(frequencies) / math.log(config.rotary_base)  # pairs for each factor of e in the frequency
+    turns = config.trained_length / (2 * math.pi)  # of the fastest wave
+    first, last = (pair * math.log(turns / wanted) for wanted in (config.rotary_fast, config.rotary_slow))
+    low, high = max(math.floor(first), 0), min(math.ceil(last), config.width_per_head - 1)
+    return 1 - np.clip((np.arange(len(frequencies)) - low) / max(high - low, 0.001), 0, 1)
+
+
+def _kept_by_llama(config: ModelConfig, frequencies: np.ndarray) -> np.ndarray:
+    turns = frequencies * config.trained_length / (2 * math.pi)
+    return np.clip((turns - config.rotary_slow) / (config.rotary_fast - config.rotary_slow), 0, 1)
 
 
 def _distances(queries: np.ndarray, keys: np.ndarray) -> np.ndarray:

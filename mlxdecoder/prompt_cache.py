@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import mlx.core as mx
+from mlx.utils import tree_flatten
 
-from mlxdecoder.cache import KVCache, RotatingKVCache, SelfAttentionCache, TranslatorCache
+from mlxdecoder.cache import KVCache, QuantizedKVCache, RotatingKVCache, SelfAttentionCache, TranslatorCache
 from mlxdecoder.errors import UserError
 from mlxdecoder.safetensors import load_safetensors, save_safetensors
 
@@ -37,12 +38,13 @@ def save_prompt_cache(path: Path | str, cache: Sequence[SelfAttentionCache]) -> 
     arrays: dict[str, mx.array] = {}
     metadata: dict[str, str] = {"layers": str(len(cache))}
     for i, layer in enumerate(cache):
-        if not isinstance(layer, KVCache | RotatingKVCache):
+        if not isinstance(layer, SelfAttentionCache):
             raise UserError(f"cache: layer {i} is bound to a source; only caches of a language model can be saved.")
         metadata[f"{i}.class"] = type(layer).__name__
         metadata[f"{i}.meta"] = ",".join(layer.meta_state)
         if layer.state is not None:
-            arrays[f"{i}.keys"], arrays[f"{i}.values"] = layer.state
+            keys, values = layer.state
+            arrays |= tree_flatten({f"{i}.keys": keys, f"{i}.values": values}, destination={})
     save_safetensors(path, arrays, metadata)
 
 
@@ -64,10 +66,16 @@ class CachedModel(Protocol):
 def _load_layer(i: int, arrays: dict[str, mx.array], metadata: dict[str, str]) -> SelfAttentionCache:
     kinds: dict[str, Callable[[], SelfAttentionCache]] = {
         "KVCache": KVCache,
+        "QuantizedKVCache": QuantizedKVCache,
         "RotatingKVCache": lambda: RotatingKVCache(max_size=1),
     }
     layer = kinds[metadata[f"{i}.class"]]()
-    if f"{i}.keys" in arrays:
-        layer.state = arrays[f"{i}.keys"], arrays[f"{i}.values"]
+    if any(name.startswith(f"{i}.") for name in arrays):
+        layer.state = _held(f"{i}.keys", arrays), _held(f"{i}.values", arrays)
     layer.meta_state = tuple(part for part in metadata[f"{i}.meta"].split(",") if part)
     return layer
+
+
+def _held(name: str, arrays: dict[str, mx.array]) -> Any:
+    """One array, or the three of a quantised one."""
+    return arrays[name] if name in arrays else tuple(arrays[f"{name}.{part}"] for part in range(3))

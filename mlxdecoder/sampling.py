@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import mlx.core as mx
 import numpy as np
 
+from mlxdecoder.config import ModelConfig
 from mlxdecoder.errors import UserError
 
 Sampler = Callable[[mx.array], mx.array]
@@ -68,6 +69,23 @@ def keep_min_p(logprobs: mx.array, p: float) -> mx.array:
     """-inf for tokens less probable than p times the best one, Nguyen et al. 2024."""
     best = logprobs.max(axis=-1, keepdims=True)
     return mx.where(logprobs >= best + float(np.log(p)), logprobs, -mx.inf)
+
+
+def keep_rules(logprobs: mx.array, config: ModelConfig, last: Sequence[bool]) -> mx.array:
+    """What the configuration says of generation, for log-probabilities [B, V].
+
+    -inf for tokens that the model never says; with `forced_end`, rows at their `last` token can only end.
+    """
+    ruled = [i for i, is_last in enumerate(last) if is_last] if config.forced_end else []
+    if not config.banned_ids and not ruled:
+        return logprobs
+    rules = np.zeros(logprobs.shape, np.float32)
+    rules[:, list(config.banned_ids)] = -np.inf
+    logprobs = logprobs + mx.array(rules)
+    if ruled:
+        only_end = np.where(np.arange(logprobs.shape[-1]) == config.end_id, 0, -np.inf).astype(np.float32)
+        logprobs[mx.array(ruled)] = mx.array(only_end)
+    return logprobs
 
 
 def block_repeats(logprobs: mx.array, histories: Sequence[Sequence[int]], n: int) -> mx.array:

@@ -37,7 +37,7 @@ def attention_maps(
         read = [model.config.begin_id, *generation.tokens][: len(generation.path)]
         target = tokenizer.decode(generation.tokens)
     else:
-        read = [model.config.begin_id, *tokenizer.encode(target)]
+        read = [model.config.begin_id, *tokenizer.encode_target(target)]
         trace = attend_to(model, source, read)
     keys, queries = tokenizer.pieces(source), tokenizer.pieces(read)
     maps = {

@@ -13,6 +13,8 @@ from mlxdecoder.beam import beam_search
 from mlxdecoder.errors import UserError
 from mlxdecoder.generate import Generation, generate, in_batches
 from mlxdecoder.models import Translator
+from mlxdecoder.pretrained.folder import is_pretrained
+from mlxdecoder.pretrained.loading import load_pretrained
 from mlxdecoder.sampling import Sampler, make_sampler
 from mlxdecoder.training.checkpoint import Checkpoint, load_checkpoint
 
@@ -70,9 +72,12 @@ class Translation:
 
 
 def load(path: Path | str | None = None) -> Checkpoint:
-    """Load a checkpoint or the best one of a training run; without a path, the small trained model that is packaged."""
+    """Load a checkpoint, the best one of a training run, or a Hugging Face folder on this machine.
+
+    Without a path, it is the small trained model that is packaged. Raises `UserError` that names what cannot be used.
+    """
     if path is not None:
-        return load_checkpoint(path)
+        return load_pretrained(path) if is_pretrained(Path(path)) else load_checkpoint(path)
     packaged = Path(str(files("mlxdecoder.assets") / "model"))
     if not packaged.is_dir():
         raise UserError(f"{packaged}: {PACKAGED} is missing; install mlxdecoder again, or name a model.")

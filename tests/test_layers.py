@@ -19,7 +19,10 @@ TRUTHS = {
     "gelu": lambda x: x * normal_share(x),
     "gelu_tanh": lambda x: 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
     "swiglu": lambda x: x / (1 + np.exp(-x)),
+    "silu": lambda x: x / (1 + np.exp(-x)),
+    "reglu": lambda x: np.where(x > 0, x, 0),
     "geglu": lambda x: x * normal_share(x),
+    "geglu_tanh": lambda x: 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
 }
 
 

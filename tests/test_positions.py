@@ -77,14 +77,17 @@ class TestRotary:
         assert (np.diff(plain / scaled) > 0).all()
 
     def test_yarn_follows_its_paper(self) -> None:
-        """Peng et al. 2023, definitions 2 and 3 with alpha 1 and beta 32; the attention temperature of equation 22."""
+        """Peng et al. 2023 with alpha 1 and beta 32, the attention temperature of equation 22; as in the authors' code
+        the share falls in a line from the last pair of features with 32 turns to the first with less than one."""
         length, factor, width = 2048, 16.0, 64
         settings = {"d_model": 64, "n_heads": 1, "max_length": length, "rotary_factor": factor}
         found = rotary_frequencies(ModelConfig(positions="rotary", rotary_scaling="yarn", **settings))
+        turns = [length * 10_000 ** (-2 * i / width) / (2 * np.pi) for i in range(width // 2)]
+        last_fast = max(i for i in range(width // 2) if turns[i] >= 32)
+        first_slow = min(i for i in range(width // 2) if turns[i] <= 1)
         for i in range(width // 2):
             rate = 10_000 ** (-2 * i / width)
-            turns = length * rate / (2 * np.pi)
-            share = min(max((turns - 1) / 31, 0), 1)
+            share = min(max((first_slow - i) / (first_slow - last_fast), 0), 1)
             assert found[i] == pytest.approx((1 - share) * rate / factor + share * rate)
         x = normal(1, 1, 1, width)
         turned = rotated(x, np.array([3]), rotary_scaling="yarn", **settings)

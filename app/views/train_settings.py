@@ -65,7 +65,9 @@ class TrainSettings(QWidget):
         self.probe.setToolTip("One sentence that is translated and looked at again and again while training goes on")
         self.mistaken = QCheckBox()
         self._corpus = named(QLineEdit(BUILT_IN, readOnly=True), "Sentences to learn from")
-        self._corpus.setToolTip("Sentences and their translations: tab-separated, CSV, TMX, PO or JSON lines; or drop a file here")
+        self._corpus.setToolTip(
+            "Sentences and their translations: tab-separated, CSV, TMX, PO or JSON lines; or drop a file here"
+        )
         self._folder = named(QLineEdit(), "Folder of the training")
         self._choose_corpus = named(button("Choose…", "Choose a file of sentences"), "Choose sentences")
         self._built_in = button("Built in", f"Back to the {BUILT_IN.lower()} that are built in")

@@ -20,7 +20,7 @@ from mlxdecoder.mistakes import Mistake, effects, find
 from mlxdecoder.mistakes.describe import SHOWN
 from mlxdecoder.mistakes.experiments import BESIDE, PROBE
 from mlxdecoder.models import Encoder, Translator
-from mlxdecoder.text.tokenizer import Tokenizer
+from mlxdecoder.text.protocol import TextTokenizer
 from mlxdecoder.training.checkpoint import Checkpoint
 
 SMALLEST_CHANGE = 0.0005  # of a weight, to be spoken of
@@ -88,7 +88,7 @@ def _check_comparable(checkpoint: Checkpoint, mistakes: Sequence[Mistake]) -> No
         raise UserError(f"A comparison reads a sentence and its translation, and this model is {kind}.")
 
 
-def _beside(tokenizer: Tokenizer, sentence: str) -> str | None:
+def _beside(tokenizer: TextTokenizer, sentence: str) -> str | None:
     """The other sentence, where one is needed: one of the toy grammar, if the model knows it word for word."""
     other = PROBE if sentence.strip() == BESIDE else BESIDE
     n_words = len(other.split()) + 1  # the full stop is one too

@@ -18,7 +18,8 @@ from mlxdecoder.app.worker.watching import AnyModel, Watcher, kinds_of
 from mlxdecoder.errors import UserError
 from mlxdecoder.generate import Decoding, generating, log_softmax, pad_right, token_limit
 from mlxdecoder.models import Encoder, LanguageModel, Translator
-from mlxdecoder.text.tokenizer import Tokenizer
+from mlxdecoder.sampling import keep_rules
+from mlxdecoder.text.protocol import TextTokenizer
 from mlxdecoder.training.checkpoint import Checkpoint
 
 N_CANDIDATES = 10
@@ -78,7 +79,7 @@ def messages(checkpoint: Checkpoint, wish: Wish, stopped: Stopped) -> Iterator[M
         for step in steps(model, read, wish, stopped):
             if step.number == 0:
                 yield _source(checkpoint, wish.sentence, read, step.seen)
-            said += [] if step.token == model.config.end_id else [step.token]
+            said += [] if step.token in model.config.end_ids else [step.token]
             yield _token(model, tokenizer, step, tokenizer.decode(said))
             reason = step.finish_reason or reason
     fields = {"reason": reason, "translation": tokenizer.decode(said), "tokens": tokenizer.pieces(said)}
@@ -93,9 +94,7 @@ def encoded(checkpoint: Checkpoint, sentence: str) -> list[int]:
     model = checkpoint.model
     if model.config.n_patches:
         raise UserError("model: it reads images; sentences cannot be shown with it.")
-    read = checkpoint.tokenizer.encode(sentence)
-    if isinstance(model, LanguageModel):
-        read = [model.config.begin_id, *read]
+    read = checkpoint.read(sentence)
     if not read:
         raise UserError("sentence: no words found in it; a sentence is wanted.")
     heads = model.config.n_heads * max(model.config.n_layers, model.config.encoder_layers)
@@ -120,9 +119,9 @@ def steps(model: LanguageModel | Translator, read: Sequence[int], wish: Wish, st
             return
         began = time.perf_counter()
         with generating(model):
-            logprobs = log_softmax(decoding.feed(tokens))
+            logprobs = keep_rules(log_softmax(decoding.feed(tokens)), model.config, [number + 1 == limit])
         token, held = choose(number, logprobs), sum(layer.nbytes for layer in decoding.cache)
-        ends = "stop" if token == model.config.end_id else "length" if number + 1 == limit else None
+        ends = "stop" if token in model.config.end_ids else "length" if number + 1 == limit else None
         yield Step(number, token, np.array(logprobs[0]), seen, held, time.perf_counter() - began, ends)
         if ends:
             return
@@ -150,7 +149,7 @@ def _source(checkpoint: Checkpoint, sentence: str, read: Sequence[int], seen: Wa
     return Message("source", fields=fields, arrays=seen.stages("encoder") if "encoder" in kinds_of(model) else {})
 
 
-def _token(model: AnyModel, tokenizer: Tokenizer, step: Step, translation: str) -> Message:
+def _token(model: AnyModel, tokenizer: TextTokenizer, step: Step, translation: str) -> Message:
     arrays: dict[str, np.ndarray] = {}
     for kind in kinds_of(model):
         arrays |= {} if kind == "encoder" else step.seen.stages(kind)
@@ -169,7 +168,7 @@ def _token(model: AnyModel, tokenizer: Tokenizer, step: Step, translation: str) 
     return Message("token", fields=fields, arrays=arrays)
 
 
-def _candidates(tokenizer: Tokenizer, logprobs: np.ndarray) -> list[list[Any]]:
+def _candidates(tokenizer: TextTokenizer, logprobs: np.ndarray) -> list[list[Any]]:
     """The most probable tokens before sampling changes anything: id, text and probability."""
     probabilities = np.nan_to_num(np.exp(logprobs))
     best = np.argsort(-probabilities, kind="stable")[:N_CANDIDATES].tolist()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from mlxdecoder.app.worker.engine import Engine
 from mlxdecoder.app.worker.link import Link
 from mlxdecoder.app.worker.watching import kinds_of
 from mlxdecoder.models import Encoder
-from mlxdecoder.training.checkpoint import MANIFEST, Checkpoint
+from mlxdecoder.training.checkpoint import Checkpoint
 from mlxdecoder.translate import load
 
 
@@ -32,7 +31,7 @@ def _fields(checkpoint: Checkpoint, path: str | None) -> dict[str, Any]:
     return {
         "name": "Packaged model" if path is None else Path(path).name,
         "path": path,
-        "fingerprint": fingerprint(checkpoint),
+        "fingerprint": checkpoint.fingerprint,
         "architecture": config.architecture,
         "layers": 0 if reads_only else config.n_layers,
         "encoder_layers": config.n_layers if reads_only else config.encoder_layers if "encoder" in kinds else 0,
@@ -43,8 +42,3 @@ def _fields(checkpoint: Checkpoint, path: str | None) -> dict[str, Any]:
         "parameters": sum(array.size for _, array in tree_flatten(model.parameters())),
         "kinds": list(kinds),
     }
-
-
-def fingerprint(checkpoint: Checkpoint) -> str:
-    """16 hex digits that tell two checkpoints apart: the manifest holds a digest of every file, checked on loading."""
-    return hashlib.sha256((checkpoint.path / MANIFEST).read_bytes()).hexdigest()[:16]

@@ -15,7 +15,7 @@ from mlxdecoder.errors import UserError
 from mlxdecoder.generate import generate
 from mlxdecoder.maps import AttentionMap
 from mlxdecoder.models import Translator
-from mlxdecoder.text.tokenizer import Tokenizer
+from mlxdecoder.text.protocol import TextTokenizer
 from mlxdecoder.trace import attend
 
 
@@ -26,7 +26,9 @@ class Probe:
     steps have the same rows; without a wording, of what the model writes. Raises `UserError` for a blank sentence.
     """
 
-    def __init__(self, sentence: str, tokenizer: Tokenizer, model: Translator, wording: Sequence[int] | None) -> None:
+    def __init__(
+        self, sentence: str, tokenizer: TextTokenizer, model: Translator, wording: Sequence[int] | None
+    ) -> None:
         self._tokenizer, self._model, self._wording = tokenizer, model, wording
         self._source = tokenizer.encode(sentence)
         if not self._source:
@@ -54,11 +56,11 @@ class Probe:
         yield trace.attention_map("cross", written, source)
 
 
-def wording_of(sentence: str, text: Text, tokenizer: Tokenizer, engine: Engine) -> list[int] | None:
+def wording_of(sentence: str, text: Text, tokenizer: TextTokenizer, engine: Engine) -> list[int] | None:
     """The translation of a sentence in a corpus; or by the open model, if it reads the same tokens; or None."""
     for pair in chain(text.train, text.validation):
         if pair.source == sentence.strip():
-            return tokenizer.encode(pair.target)
+            return tokenizer.encode_target(pair.target)
     try:
         checkpoint = engine.checkpoint
     except UserError:

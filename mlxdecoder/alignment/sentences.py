@@ -10,6 +10,7 @@ from itertools import accumulate
 import numpy as np
 
 from mlxdecoder.errors import UserError
+from mlxdecoder.text.protocol import TextTokenizer
 from mlxdecoder.text.tokenizer import Tokenizer
 from mlxdecoder.words import words_of
 
@@ -23,7 +24,7 @@ class Sentence:
     ids: list[int]
     words: np.ndarray
 
-    def spelled(self, tokenizer: Tokenizer) -> list[str]:
+    def spelled(self, tokenizer: TextTokenizer) -> list[str]:
         """The words as text."""
         words: list[list[int]] = [[] for _ in self.begins]
         for index, word in zip(self.ids, self.words, strict=True):
@@ -34,11 +35,14 @@ class Sentence:
 SentencePair = tuple[Sentence, Sentence]
 
 
-def read_sentence(tokenizer: Tokenizer, text: str, begins: Sequence[int] | None = None) -> Sentence:
+def read_sentence(tokenizer: TextTokenizer, text: str, begins: Sequence[int] | None = None) -> Sentence:
     """Cut a text into pieces and words; the words begin at `begins`, by default where the pieces say.
 
-    A piece belongs to the word in which its first letter stands.
+    A piece belongs to the word in which its first letter stands. Raises `UserError` for a tokenizer that does not say
+    which letters each piece has.
     """
+    if not isinstance(tokenizer, Tokenizer):
+        raise UserError(f"model: its tokenizer is of the kind {tokenizer.kind!r}; words are aligned with our own only.")
     ids = tokenizer.encode(text)
     letters = _first_letters(tokenizer.spelling(ids))
     if begins is None:
@@ -47,12 +51,12 @@ def read_sentence(tokenizer: Tokenizer, text: str, begins: Sequence[int] | None 
     return Sentence(text, tuple(begins), ids, np.array([bisect_right(begins, at) - 1 for at in letters], int))
 
 
-def read_pair(tokenizer: Tokenizer, source: str, target: str) -> SentencePair:
+def read_pair(tokenizer: TextTokenizer, source: str, target: str) -> SentencePair:
     """Two texts cut into pieces and words."""
     return read_sentence(tokenizer, source), read_sentence(tokenizer, target)
 
 
-def turned(tokenizer: Tokenizer, pair: SentencePair) -> SentencePair:
+def turned(tokenizer: TextTokenizer, pair: SentencePair) -> SentencePair:
     """A pair with its sides exchanged, in the pieces of another tokenizer but with the same words."""
     source, target = pair
     return read_sentence(tokenizer, target.text, target.begins), read_sentence(tokenizer, source.text, source.begins)

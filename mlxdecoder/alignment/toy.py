@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from mlxdecoder.alignment.links import Gold
 from mlxdecoder.alignment.sentences import SentencePair, locate, read_sentence
-from mlxdecoder.text.tokenizer import Tokenizer
+from mlxdecoder.text.protocol import TextTokenizer
 from mlxdecoder.text.toy import ToyPair
 
 
-def read_toy(tokenizer: Tokenizer, pairs: Sequence[ToyPair]) -> tuple[list[SentencePair], list[Gold]]:
+def read_toy(tokenizer: TextTokenizer, pairs: Sequence[ToyPair]) -> tuple[list[SentencePair], list[Gold]]:
     """Toy pairs with their links, in the words of the grammar: full stops, elided words and inverted pronouns too."""
     read = [
         (

@@ -18,8 +18,8 @@ from mlxdecoder.commands.common import Subparsers, add_command, add_json, add_mo
 from mlxdecoder.commands.corpus_options import add_choice_options, chosen, corpus_files, two_at_most
 from mlxdecoder.errors import UserError
 from mlxdecoder.text.corpus import clean
+from mlxdecoder.text.protocol import TextTokenizer
 from mlxdecoder.text.readers import open_rows, read_lines
-from mlxdecoder.text.tokenizer import Tokenizer
 from mlxdecoder.training.checkpoint import Checkpoint
 from mlxdecoder.translate import load, translate
 
@@ -103,7 +103,9 @@ def _align(texts: Iterator[tuple[str, str]], models: Models, by_toy: bool, as_js
     _warn(counts)
 
 
-def _print(pairs: Sequence[SentencePair], found: Sequence[Links | None], tokenizer: Tokenizer, as_json: bool) -> None:
+def _print(
+    pairs: Sequence[SentencePair], found: Sequence[Links | None], tokenizer: TextTokenizer, as_json: bool
+) -> None:
     for (source, target), links in zip(pairs, found, strict=True):
         if as_json:
             words = {"source_words": source.spelled(tokenizer), "target_words": target.spelled(tokenizer)}

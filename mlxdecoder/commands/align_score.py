@@ -11,7 +11,7 @@ from mlxdecoder.alignment import Aligner, Gold, Place, Score, choose, read_gold,
 from mlxdecoder.alignment.sentences import SentencePair
 from mlxdecoder.commands.common import print_json, table
 from mlxdecoder.errors import UserError
-from mlxdecoder.text.tokenizer import Tokenizer
+from mlxdecoder.text.protocol import TextTokenizer
 from mlxdecoder.text.toy import make_splits
 from mlxdecoder.training.checkpoint import Checkpoint
 
@@ -32,7 +32,7 @@ class Models:
     place: Place | None = None
 
     @property
-    def tokenizer(self) -> Tokenizer:
+    def tokenizer(self) -> TextTokenizer:
         """What cuts texts into words."""
         return self.checkpoint.tokenizer
 

@@ -29,7 +29,8 @@ def add_command(
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--model", metavar="DIR", help="a checkpoint or training run (default: the packaged toy model)")
+    said = "a checkpoint, training run or local Hugging Face folder (default: the packaged toy model)"
+    parser.add_argument("--model", metavar="DIR", help=said)
 
 
 def add_json(parser: argparse.ArgumentParser, what: str = "print JSON for programs") -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from mlxdecoder.commands import evaluate_recall
 from mlxdecoder.commands.common import Subparsers, add_command, add_json, add_model, print_json
 from mlxdecoder.commands.corpus_options import add_choice_options, chosen, corpus_files, two_at_most
 from mlxdecoder.commands.evaluate_report import as_dict, as_text, warn_of_foreign
@@ -69,6 +70,8 @@ def add_parser(subparsers: Subparsers) -> None:
     scores.add_argument("--moses", metavar="LANGUAGE", help="add BLEU as older papers compute it, of text in, say, de")
     scores.add_argument("--hypotheses", nargs="+", metavar="FILE", help="score these translations, without a model")
     add_json(parser)
+    others = parser.add_subparsers(metavar="recall", help="instead: how far back a language model finds a fact")
+    evaluate_recall.add_parser(others)
 
 
 def _add_searches(group: Any) -> None:

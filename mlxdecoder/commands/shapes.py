@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from mlxdecoder.cache_memory import FORMULA, kinds_of
 from mlxdecoder.commands.common import Subparsers, add_command, add_json, add_model, print_json, table
+from mlxdecoder.config import ModelConfig
 from mlxdecoder.errors import UserError
 from mlxdecoder.models import Encoder, LanguageModel, Translator
 from mlxdecoder.trace import shapes
@@ -27,11 +29,13 @@ AXES = {
     "attended": "B T d",
     "crossed": "B T d",
     "hidden": "B T d_ff",
+    "experts": "B T k",
     "output": "B T d",
     "logits": "B T V",
 }
 
 LARGEST = 4096
+MOST_CACHED = 2**24
 LEGEND = """\
 B batch, T queries, S keys, d model width, d_ff width inside the MLP, dh head width, V vocabulary,
 H query heads, Hkv key and value heads."""
@@ -49,6 +53,7 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument("--batch", type=int, default=1, help="rows in the batch, B (default: 1)")
     parser.add_argument("--source-length", type=int, default=6, help="tokens of the source (default: 6)")
     parser.add_argument("--target-length", type=int, default=4, help="tokens of the target (default: 4)")
+    parser.add_argument("--cache", type=int, metavar="TOKENS", help="instead, what caches hold after so many tokens")
     add_json(parser)
 
 
@@ -57,6 +62,9 @@ def run(options: argparse.Namespace) -> None:
         if not 1 <= getattr(options, name) <= LARGEST:
             raise UserError(f"--{name.replace('_', '-')} {getattr(options, name)}: wanted from 1 to {LARGEST}.")
     model = load(options.model).model
+    if options.cache is not None:
+        _show_caches(model, options)
+        return
     inputs = _inputs(model, options)
     seen = shapes(model, *inputs)
     if options.json:
@@ -67,6 +75,36 @@ def run(options: argparse.Namespace) -> None:
     print(f"\n{LEGEND}")
     if not isinstance(model, Encoder):
         print(f"\nA cache that has seen this holds {_cache_bytes(model, inputs):,} bytes.")
+
+
+def _show_caches(model: Encoder | LanguageModel | Translator, options: argparse.Namespace) -> None:
+    if isinstance(model, Encoder):
+        raise UserError("--cache: an encoder has none; a model that generates is wanted.")
+    if not 1 <= options.cache <= MOST_CACHED:
+        raise UserError(f"--cache {options.cache}: wanted from 1 to {MOST_CACHED}.")
+    found = cache_rows(model.config, options.cache, options.batch)
+    if options.json:
+        print_json(found)
+    else:
+        print(cache_table(found))
+        if isinstance(model, Translator):
+            print("\nBesides, cross-attention keeps what it made of the source: n is then the source's length.")
+
+
+def cache_rows(config: ModelConfig, tokens: int, batch: int = 1) -> list[dict[str, Any]]:
+    """For each kind of cache, its bytes after so many tokens."""
+    return [
+        {"cache": kind.name, "formula": kind.formula(tokens, batch), "held": kind.held(tokens, batch)}
+        for kind in kinds_of(config, tokens)
+    ]
+
+
+def cache_table(rows: list[dict[str, Any]]) -> str:
+    """Rows of `cache_rows` under their header, and what the formula is."""
+    cells = [[row["cache"], f"{row['formula']:,}", f"{row['held']:,}"] for row in rows]
+    quantised = any("kv_bits" in row["cache"] for row in rows)
+    note = "" if quantised else "\nHeads of this width are not quantised: a multiple of 32 is wanted."
+    return f"{table(['cache', 'bytes by formula', 'bytes held'], cells)}\n\n{FORMULA}{note}"
 
 
 def _axes(name: str) -> str:

@@ -42,7 +42,7 @@ def hand_out(trainer: Trainer, peers: Peers) -> None:
     """Give all that the others need to train along, so that they read no file: much like a checkpoint."""
     state = trainer.state()
     arrays = {STATE + name: array for name, array in state.arrays.items()} | _packed(trainer.examples)
-    arrays["tokenizer"] = mx.array(np.frombuffer(trainer.tokenizer.model, np.uint8))
+    arrays["tokenizer"] = mx.array(np.frombuffer(trainer.tokenizer.files["tokenizer.model"], np.uint8))
     peers.share(arrays, {"version": __version__, "model": asdict(trainer.model.config), "values": state.values})
 
 

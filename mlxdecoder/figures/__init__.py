@@ -13,7 +13,17 @@ except ImportError:
 
 from mlxdecoder.figures.curves import curves_figure
 from mlxdecoder.figures.heatmaps import attention_figure, comparison_figure
+from mlxdecoder.figures.recall import recall_figure, toys_figure
 from mlxdecoder.figures.saving import save_figure
 from mlxdecoder.figures.twins import Course, twins_figure
 
-__all__ = ["Course", "attention_figure", "comparison_figure", "curves_figure", "save_figure", "twins_figure"]
+__all__ = [
+    "Course",
+    "attention_figure",
+    "comparison_figure",
+    "curves_figure",
+    "recall_figure",
+    "save_figure",
+    "toys_figure",
+    "twins_figure",
+]

@@ -18,7 +18,7 @@ from mlxdecoder.mistakes import find, switch_on
 from mlxdecoder.mistakes.scene import Scene, read, set_scene, write
 from mlxdecoder.models import Translator
 from mlxdecoder.recipe import RIGHT, Layout, Recipe
-from mlxdecoder.text.tokenizer import Tokenizer
+from mlxdecoder.text.protocol import TextTokenizer
 from mlxdecoder.trace import Trace
 from mlxdecoder.training.checkpoint import Checkpoint
 from mlxdecoder.translate import as_translator
@@ -142,7 +142,7 @@ def compare(checkpoint: Checkpoint, names: Sequence[str | int], text: str, besid
     return effects(as_translator(checkpoint), checkpoint.tokenizer, names, source, other)
 
 
-def encoded(tokenizer: Tokenizer, name: str, text: str) -> list[int]:
+def encoded(tokenizer: TextTokenizer, name: str, text: str) -> list[int]:
     """The ids of a text that has some."""
     if ids := tokenizer.encode(text):
         return ids
@@ -151,7 +151,7 @@ def encoded(tokenizer: Tokenizer, name: str, text: str) -> list[int]:
 
 def effects(
     model: Translator,
-    tokenizer: Tokenizer,
+    tokenizer: TextTokenizer,
     names: Sequence[str | int],
     source: Sequence[int],
     beside: Sequence[int] | None = None,
@@ -208,7 +208,7 @@ Seen = tuple[dict[str, AttentionMap], np.ndarray]
 
 
 def _seen(
-    model: Translator, tokenizer: Tokenizer, scene: Scene, target: Sequence[int], recipe: Recipe
+    model: Translator, tokenizer: TextTokenizer, scene: Scene, target: Sequence[int], recipe: Recipe
 ) -> tuple[Seen, Seen]:
     """Maps and log-probabilities of the target: read at once, and written step by step."""
     model.recipe = recipe
@@ -231,7 +231,7 @@ class _Labels:
     earlier: list[str]
 
 
-def _labels(model: Translator, tokenizer: Tokenizer, scene: Scene, target: Sequence[int]) -> _Labels:
+def _labels(model: Translator, tokenizer: TextTokenizer, scene: Scene, target: Sequence[int]) -> _Labels:
     source = [PAD_LABEL if token is None else tokenizer.pieces([token])[0] for token in scene.keys]
     read = [*scene.prefix[0].tolist(), model.config.begin_id, *target]
     return _Labels(tokenizer.pieces(read), source, tokenizer.pieces(list(scene.earlier or ())))

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
@@ -37,6 +37,8 @@ class Tokenizer:
     `model` is SentencePiece's own file format, `vocab_size` the number of pieces, and `fingerprint` 16 hex digits that
     tell two vocabularies apart (the head of the SHA-256 of `model`).
     """
+
+    kind = "own"
 
     def __init__(self, model: bytes, processor: SentencePieceProcessor) -> None:
         """Wrap what `train`, `load` or `from_bytes` made; these are the doors."""
@@ -108,6 +110,15 @@ class Tokenizer:
             raise UserError(f"{name}: a tokenizer that changes text (foreign or damaged); use one from Tokenizer.train")
         return tokenizer
 
+    @property
+    def files(self) -> dict[str, bytes]:
+        """What a checkpoint keeps."""
+        return {"tokenizer.model": self.model}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {}
+
     def save(self, path: Path | str) -> None:
         """Write the vocabulary to `path`, whole or not at all; SentencePiece's own tools can read it."""
         write_bytes(path, self.model)
@@ -120,6 +131,10 @@ class Tokenizer:
         """
         ids: list[int] = self._processor.encode(_prepare(text))
         return ids
+
+    def encode_target(self, text: str) -> list[int]:
+        """The same, since `encode` gives no marks."""
+        return self.encode(text)
 
     def decode(self, ids: Iterable[int]) -> str:
         """Give the text of `ids` [T]: `decode(encode(text))` is `text` in NFC without outer white space.
@@ -134,7 +149,7 @@ class Tokenizer:
 
         Raises UserError for an id outside the vocabulary.
         """
-        return [_label(self._processor.id_to_piece(index)) for index in self._checked(ids)]
+        return [printable(_unescape(self._processor.id_to_piece(index))) for index in self._checked(ids)]
 
     def spelling(self, ids: Iterable[int]) -> list[bytes]:
         """Give what each of `ids` [T] adds to the text, in UTF-8, the space before a word included; b"" for marks.
@@ -165,13 +180,23 @@ class Tokenizer:
         return indices
 
 
-def _prepare(text: str) -> str:
+def check_unicode(text: str) -> None:
+    """Raise `UserError` for a lone surrogate."""
     surrogate = re.search("[\ud800-\udfff]", text)
     if surrogate:
         raise UserError(
             f"text: a lone surrogate, U+{ord(surrogate[0]):04X}, at character {surrogate.start()}, "
             "which is no Unicode text; read the text again with the right encoding"
         )
+
+
+def printable(piece: str) -> str:
+    """`piece` with <U+202F> for what has no ink."""
+    return "".join(c if c.isprintable() else f"<U+{ord(c):04X}>" for c in piece)
+
+
+def _prepare(text: str) -> str:
+    check_unicode(text)
     return _escape(unicodedata.normalize("NFC", text).strip())
 
 
@@ -185,10 +210,6 @@ def _unescape(text: str) -> str:
     for mark, escape in reversed(_ESCAPES):
         text = text.replace(escape, mark)
     return text
-
-
-def _label(piece: str) -> str:
-    return "".join(c if c.isprintable() else f"<U+{ord(c):04X}>" for c in _unescape(piece))
 
 
 def _train(texts: Sequence[str], vocab_size: int, kind: str) -> bytes:

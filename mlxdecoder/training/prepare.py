@@ -11,6 +11,7 @@ from mlxdecoder.config import ModelConfig
 from mlxdecoder.errors import UserError
 from mlxdecoder.models import Translator
 from mlxdecoder.text.corpus import Pair
+from mlxdecoder.text.protocol import TextTokenizer
 from mlxdecoder.text.tokenizer import Tokenizer
 from mlxdecoder.training.batches import Example
 
@@ -21,7 +22,7 @@ LONGEST = 100  # tokens a side; longer sentences are left out of training
 class Prepared:
     """Examples to train on and to be measured on, and how many pairs were too long or blank for the tokenizer."""
 
-    tokenizer: Tokenizer
+    tokenizer: TextTokenizer
     train: list[Example]
     validation: list[Example]
     left_out: int
@@ -31,7 +32,7 @@ def prepare(
     train: Sequence[Pair],
     validation: Sequence[Pair],
     vocab_size: int,
-    tokenizer: Tokenizer | None = None,
+    tokenizer: TextTokenizer | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Prepared:
     """Train a tokenizer on both sides of the training pairs, unless one is given, and encode all pairs."""
@@ -47,13 +48,13 @@ def prepare(
     return Prepared(tokenizer, kept, held_out, len(train) - len(kept))
 
 
-def encode_pairs(tokenizer: Tokenizer, pairs: Sequence[Pair]) -> list[Example]:
+def encode_pairs(tokenizer: TextTokenizer, pairs: Sequence[Pair]) -> list[Example]:
     """Pairs as examples, without those that are empty or longer than `LONGEST` tokens on a side."""
-    examples = [Example(tuple(tokenizer.encode(pair.source)), tuple(tokenizer.encode(pair.target))) for pair in pairs]
+    examples = [Example(tuple(tokenizer.encode(p.source)), tuple(tokenizer.encode_target(p.target))) for p in pairs]
     return [one for one in examples if 0 < len(one.source) <= LONGEST and 0 < len(one.target) <= LONGEST]
 
 
-def fresh_model(config: ModelConfig, tokenizer: Tokenizer, seed: int) -> Translator:
+def fresh_model(config: ModelConfig, tokenizer: TextTokenizer, seed: int) -> Translator:
     """A translator for the vocabulary of a tokenizer, with weights that a seed decides."""
     mx.random.seed(seed)
     model = Translator(replace(config, target_vocab=tokenizer.vocab_size))

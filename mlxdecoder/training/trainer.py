@@ -16,7 +16,7 @@ from mlx.utils import tree_flatten
 from mlxdecoder import blas
 from mlxdecoder.errors import UserError
 from mlxdecoder.models import Translator
-from mlxdecoder.text.tokenizer import Tokenizer
+from mlxdecoder.text.protocol import TextTokenizer
 from mlxdecoder.training.averaging import Snapshots
 from mlxdecoder.training.batches import Batch, Example, make_batch, plan_epoch
 from mlxdecoder.training.checkpoint import TrainingState, check_fits, load_training, save_checkpoint
@@ -54,7 +54,7 @@ class Trainer:
     def __init__(
         self,
         model: Translator,
-        tokenizer: Tokenizer,
+        tokenizer: TextTokenizer,
         train: Sequence[Example],
         validation: Sequence[Example],
         options: TrainingOptions,

@@ -18,6 +18,7 @@ SAMPLE = 2**16  # bytes, from which encoding and format are recognised
 _MOST_UNPACKED = 100  # times the packed size; real text gives 3 to 30
 _ALWAYS_ALLOWED = 2**20  # bytes, however small the file
 _LONGEST_DIRECTORY = 2**22  # bytes of a zip file's list of members
+_LONGEST_HEADER = 2**16  # bytes of the texts in a gzip file's header
 _DAMAGED = (gzip.BadGzipFile, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError)
 _FOREIGN = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"7z\xbc\xaf": "7-Zip", b"\x28\xb5\x2f\xfd": "Zstandard"}
 
@@ -78,13 +79,20 @@ def unpacked_member(
 
 
 class PackedFile(io.BufferedReader):
-    """A file that knows how much of it was `taken`, and gives no piece as large as a lying zip file may ask for."""
+    """A file that knows how much of it was `taken`, and does not give what makes its readers want too much.
+
+    A lying zip file makes them ask for its whole list of members, and gzip reads the name in its header byte by byte.
+    """
 
     taken = 0  # bytes
+    _alone = 0  # bytes read one at a time, in a row
 
     def read(self, size: int | None = -1, /) -> bytes:
         if (size or 0) > _LONGEST_DIRECTORY:
             raise zipfile.BadZipFile(f"a list of members of {size:,} bytes")
+        self._alone = self._alone + 1 if size == 1 else 0
+        if self._alone > _LONGEST_HEADER:
+            raise gzip.BadGzipFile("a header without end")
         data = super().read(size)
         self.taken += len(data)
         return data

@@ -136,6 +136,7 @@ def with_long_list() -> bytes:
         (with_long_list(), "not a whole zip file .a list of members of 8,388,608 bytes"),
         (gzip.compress(b"one\tun\n" * 2**18), r"a\.tsv: unpacks to more than 100 times its size"),
         (zipped({"a.tsv": b"one\tun\n" * 2**18}), r"a\.tsv: unpacks to more than 100 times its size"),
+        (b"\x1f\x8b\x08\x08\0\0\0\0\0\xff" + b"a" * 2**17, "not a whole gzip file .a header without end"),
         (gzip.compress(b"\0" * 2**25), r"a\.tsv: unpacks to more than 100 times its size"),
     ],
 )

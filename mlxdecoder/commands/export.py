@@ -1,0 +1,28 @@
+"""`mlxdecoder export`: a model as a folder that transformers reads."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from mlxdecoder.commands.common import Subparsers, add_command, add_model
+from mlxdecoder.pretrained.exporting import export
+from mlxdecoder.translate import load
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    parser = add_command(
+        subparsers,
+        "export",
+        run,
+        "Write a model as a Hugging Face folder (config.json, safetensors, tokenizer): what was imported, and own "
+        "models that compute what one of the families there does.",
+        "mlxdecoder export --model gpt2 --out gpt2-for-transformers",
+    )
+    add_model(parser)
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the folder to write")
+
+
+def run(options: argparse.Namespace) -> None:
+    family = export(load(options.model), options.out)
+    print(f"{options.out}: {' or '.join(family.classes)}")

@@ -1,0 +1,132 @@
+"""`mlxdecoder evaluate recall` as a user types it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mlx.utils import tree_flatten
+
+from mlxdecoder.config import ModelConfig
+from mlxdecoder.models import make_model
+from mlxdecoder.recall import Recall, experiments, measure, toys
+from mlxdecoder.training import save_checkpoint
+from mlxdecoder.translate import load
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An untrained language model with learned positions for 16 tokens."""
+    tokenizer = load().tokenizer
+    shape = ModelConfig(
+        architecture="language_model",
+        target_vocab=tokenizer.vocab_size,
+        d_model=16,
+        positions="learned",
+        max_length=16,
+    )
+    path = tmp_path_factory.mktemp("models") / "model"
+    save_checkpoint(path, shape, dict(tree_flatten(make_model(shape).parameters())), tokenizer)
+    return path
+
+
+class TestModel:
+    def test_json_is_what_measuring_gives(self, run: Run, folder: Path) -> None:
+        status, out, _ = run("evaluate", "recall", "--model", folder, "--lengths", 8, 16, 20, "--rows", 2, "--json")
+        found = json.loads(out)
+        assert status == 0
+        wanted = measure(load(folder).model, [8, 16, 20], rows=2)  # type: ignore[arg-type]
+        assert Recall.from_dict(found).to_dict() == wanted.to_dict()
+        assert (found["configured_length"], list(found["refused"])) == (16, ["20"])
+        assert all(kind["formula"] == kind["held"] for kind in found["caches"])
+
+    def test_text_names_promise_truth_refusals_and_caches(self, run: Run, folder: Path) -> None:
+        _, out, _ = run("evaluate", "recall", "--model", folder, "--lengths", 8, 20, "--rows", 2, "--tasks", "copy")
+        assert "configured for 16 tokens, effective for none" in out
+        assert "copy: effective for none" in out
+        assert "needle" not in out
+        assert "20 tokens were refused: " in out
+        assert "bytes by formula" in out
+
+    @pytest.mark.parametrize("ending", ["png", "svg", "json"])
+    def test_out_is_written(self, run: Run, folder: Path, tmp_path: Path, ending: str) -> None:
+        path = tmp_path / f"recall.{ending}"
+        asked = ("--lengths", 8, "--rows", 1, "--threshold", 0.5, "--seed", 3)
+        _, out, _ = run("evaluate", "recall", "--model", folder, *asked, "--out", path)
+        assert out.rstrip().endswith(str(path))
+        if ending == "json":
+            found = json.loads(path.read_text())
+            assert (found["threshold"], found["seed"], found["rows"]) == (0.5, 3, 1)
+
+
+class TestToys:
+    def test_the_record_is_shown_without_a_model(self, run: Run) -> None:
+        status, out, _ = run("evaluate", "recall")
+        assert status == 0
+        rows = {line[:25].strip(): line.split() for line in out.splitlines()}
+        for name, row in experiments.measured()["schemes"].items():
+            assert str(row["recall"]["effective_length"]) in rows[name]
+        assert "refused" in rows["learned"]
+
+    def test_its_figure_is_drawn(self, run: Run, tmp_path: Path) -> None:
+        run("evaluate", "recall", "--out", tmp_path / "toys.png")
+        assert (tmp_path / "toys.png").stat().st_size > 10_000
+
+    def test_json_is_the_record(self, run: Run) -> None:
+        assert json.loads(run("evaluate", "recall", "--json")[1]) == experiments.measured()
+
+    def test_some_are_trained_anew(self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        seeds: list[int] = []
+
+        def train(shape: Any, options: Any, progress: Any) -> Any:
+            seeds.append(options.seed)
+            progress(1, 0.5)
+            return make_model(shape)
+
+        monkeypatch.setattr(experiments, "train", train)
+        monkeypatch.setattr(experiments, "LENGTHS", (8,))
+        path = tmp_path / "record.json"
+        _, out, _ = run("evaluate", "recall", "--train", "none", "alibi", "--seed", 5, "--out", path)
+        assert seeds == [5, 5]
+        assert list(json.loads(path.read_text())["schemes"]) == ["alibi", "none"]
+        assert "alibi" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--train", "cubic"], "--train cubic: wanted all, or some of learned"),
+        (["--train", "all", "--model", "x"], "--train: trains toys of its own"),
+        (["--lengths", 8], "--lengths: is for a model"),
+        (["--model", "nowhere"], "nowhere"),
+        (["--out", "picture.bmp"], "picture.bmp"),
+        (["--model", "FOLDER", "--lengths", 4], "lengths: 4"),
+        (["--model", "FOLDER", "--rows", 0], "rows = 0"),
+        (["--model", "FOLDER", "--threshold", 2], "threshold = 2"),
+        (["--model", "FOLDER", "--seed", -1], "seed"),
+    ],
+)
+def test_a_wrong_request_is_answered_in_a_line(run: Run, folder: Path, arguments: list[Any], said: str) -> None:
+    status, _, err = run("evaluate", "recall", *(folder if word == "FOLDER" else word for word in arguments))
+    assert status == 2
+    assert said in err
+    assert err.count("\n") <= 2
+
+
+def test_a_translator_is_no_language_model(run: Run) -> None:
+    from importlib.resources import files
+
+    status, _, err = run("evaluate", "recall", "--model", files("mlxdecoder.assets") / "model")
+    assert status == 2
+    assert "Translator found, a language model wanted" in err
+
+
+def test_the_toy_is_what_the_record_says() -> None:
+    record = experiments.measured()
+    assert record["trained_length"] == toys.LENGTH
+    assert record["steps_at_most"] == toys.OPTIONS.steps
