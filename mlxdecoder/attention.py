@@ -147,7 +147,8 @@ def _tell_stages(query: mx.array, key: mx.array, sight: Sight, recipe: Recipe, w
         query, key = query.astype(mx.float32), key.astype(mx.float32)
     key = recipe.share_heads(key, query.shape[1]).swapaxes(-1, -2)  # [B, H, dh, S]
     # Scaling the queries costs less than scaling the scores, and cannot overflow where they would.
-    scaled = (query * recipe.scale(query.shape[-1])) @ key  # [B, H, T, S]
+    scale = recipe.scale(query.shape[-1])
+    scaled = (query if scale == 1 else query * scale) @ key  # [B, H, T, S]
     biased = scaled if sight.bias is None else scaled + sight.bias
     masked = biased if sight.allowed is None else recipe.apply_mask(biased, sight.allowed)
     if watch:

@@ -6,11 +6,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import NamedTuple
 
 import mlx.core as mx
 
+from mlxdecoder.backend import largest, log_softmax
 from mlxdecoder.errors import UserError
-from mlxdecoder.generate import Decoding, Generation, Model, as_rows, generating, log_softmax, token_limit
+from mlxdecoder.generate import Decoding, Generation, Model, as_rows, generating, token_limit
 from mlxdecoder.sampling import block_repeats, keep_rules
 from mlxdecoder.watch import Watch
 
@@ -25,6 +27,18 @@ class Hypothesis:
     logprob: float
     row: int
     path: tuple[int, ...] = ()
+
+
+class Candidate(NamedTuple):
+    """A live hypothesis in row `row`, the token that may extend it, and the log-probability of both."""
+
+    logprob: float
+    token: int
+    parent: Hypothesis
+    row: int
+
+    def hypothesis(self) -> Hypothesis:
+        return Hypothesis((*self.parent.tokens, self.token), self.logprob, self.row, (*self.parent.path, self.row))
 
 
 @dataclass
@@ -43,11 +57,11 @@ class Search:
     live: list[Hypothesis] = field(default_factory=list)
     ended: list[Generation] = field(default_factory=list)
 
-    def advance(self, candidates: list[Hypothesis]) -> None:
+    def advance(self, candidates: list[Candidate]) -> None:
         """Keep the best of the candidates, which extend the live hypotheses by one token each."""
         best = sorted(candidates, key=lambda candidate: -candidate.logprob)[: self.width - len(self.ended)]
         self.live = []
-        for hypothesis in best:
+        for hypothesis in (candidate.hypothesis() for candidate in best):
             ends = hypothesis.tokens[-1] in self.ends
             if ends or len(hypothesis.tokens) >= self.limit:
                 self._end(hypothesis, "stop" if ends else "length")
@@ -121,21 +135,19 @@ def _run(decoding: Decoding, searches: list[Search], block_ngrams: int) -> None:
 def _advance(searches: list[Search], logprobs: mx.array) -> None:
     """Extend every live hypothesis; row i of the log-probabilities [R, V] belongs to the i-th of them."""
     width = min(max(search.width for search in searches), logprobs.shape[-1])
-    best = mx.argpartition(-logprobs, kth=width - 1, axis=-1)[:, :width]  # [R, width]
-    gains, choices = mx.take_along_axis(logprobs, best, axis=-1).tolist(), best.tolist()
+    choices, gains = (x.tolist() for x in largest(logprobs, width))  # [R, width]
     row = 0
     for search in searches:
-        candidates: list[Hypothesis] = []
+        candidates: list[Candidate] = []
         for hypothesis in search.live:
             candidates += _extend(hypothesis, row, choices[row], gains[row])
             row += 1
         search.advance(candidates)
 
 
-def _extend(hypothesis: Hypothesis, row: int, tokens: list[int], gains: list[float]) -> list[Hypothesis]:
-    path = (*hypothesis.path, row)
+def _extend(hypothesis: Hypothesis, row: int, tokens: list[int], gains: list[float]) -> list[Candidate]:
     pairs = [(token, gain) for token, gain in zip(tokens, gains, strict=True) if gain > -math.inf]
-    return [Hypothesis((*hypothesis.tokens, token), hypothesis.logprob + gain, row, path) for token, gain in pairs]
+    return [Candidate(hypothesis.logprob + gain, token, hypothesis, row) for token, gain in pairs]
 
 
 def _at_last(searches: list[Search]) -> Iterator[bool]:

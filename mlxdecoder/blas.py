@@ -6,6 +6,7 @@ one that comes later does not.
 
 from __future__ import annotations
 
+import _ctypes
 import ctypes
 import functools
 import os
@@ -15,11 +16,19 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 # The names that Fedora gives to the builds with threads, then the name that everybody has.
 _LIBRARIES = ("libopenblasp.so.0", "libopenblaso.so.0", "libopenblas.so.0")
 _NEEDED = ("cblas_sgemm", "sgemm_")  # what MLX calls, and what its LAPACK calls
 _THREADS = (("openblas_get_num_threads", "openblas_set_num_threads"), ("MKL_Get_Max_Threads", "MKL_Set_Num_Threads"))
+# What OpenBLAS falls back to on a processor that is newer than itself, and what it has for such a processor.
+_FALLBACKS = ("prescott", "core2", "barcelona", "generic")
+_KERNELS = {
+    "SKYLAKEX": {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"},
+    "HASWELL": {"avx2", "fma"},
+}
+_CHOICE = "OPENBLAS_CORETYPE"  # read by OpenBLAS while it is being loaded
 _INSTALLERS = {
     "apt-get": "sudo apt-get install libopenblas0-pthread",
     "dnf": "sudo dnf install openblas-threads",
@@ -68,6 +77,11 @@ def warn_when_slow() -> None:
         warnings.warn(hint, RuntimeWarning, stacklevel=3)
 
 
+def reads_small_weights_in_place() -> bool:
+    """Whether the library has kernels for small products, which copy nothing beforehand: those for AVX-512 do."""
+    return _kernels_of(_library).lower() in ("skylakex", "cooperlake", "sapphirerapids")
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Let each matrix product use one thread; afterwards as many as before.
@@ -89,10 +103,47 @@ def _load(name: str) -> ctypes.CDLL | None:
     try:
         library = ctypes.CDLL(name)
         if all(hasattr(library, function) for function in _NEEDED):
-            return ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)
+            return _load_globally(name, library)
     except OSError:
         pass
     return None
+
+
+def _load_globally(name: str, library: ctypes.CDLL) -> ctypes.CDLL:
+    """Load a library for all to use that has been loaded for us alone, with better kernels where there are."""
+    kernels = None if _CHOICE in os.environ else better_kernels(_kernels_of(library), _processor_flags())
+    if kernels is None:
+        return ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)
+    _ctypes.dlclose(library._handle)  # or it would be kept as it is
+    os.environ[_CHOICE] = kernels
+    try:
+        return ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)
+    finally:
+        del os.environ[_CHOICE]
+
+
+def better_kernels(chosen: str, flags: set[str]) -> str | None:
+    """The kernels for a processor with these flags, where OpenBLAS chose some that fit every processor; else None."""
+    if chosen.lower() not in _FALLBACKS:
+        return None
+    return next((kernels for kernels, needed in _KERNELS.items() if needed <= flags), None)
+
+
+def _kernels_of(library: ctypes.CDLL | None) -> str:
+    """The name of the kernels that an OpenBLAS uses; empty for another library."""
+    if library is None or not hasattr(library, "openblas_get_corename"):
+        return ""
+    name = library.openblas_get_corename
+    name.restype = ctypes.c_char_p
+    return str(name().decode())
+
+
+def _processor_flags() -> set[str]:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return set()
+    return next((set(line.partition(":")[2].split()) for line in lines if line.startswith("flags")), set())
 
 
 def _unusable(name: str) -> str:

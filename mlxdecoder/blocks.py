@@ -12,7 +12,7 @@ import mlx.nn as nn
 from mlxdecoder.attention import KeyValueCache, MultiHeadAttention
 from mlxdecoder.cache import CrossAttentionCache
 from mlxdecoder.config import ModelConfig
-from mlxdecoder.layers import Dropout, make_mlp, make_norm
+from mlxdecoder.layers import Dropout, Norm, make_mlp
 from mlxdecoder.recipe import Recipe
 from mlxdecoder.sight import Sight
 from mlxdecoder.watch import Watch, tell, within
@@ -37,12 +37,12 @@ class Block(nn.Module):
         super().__init__()
         self.pre_norm = config.norm == "pre"
         self.attention = MultiHeadAttention(config)
-        self.attention_norm = make_norm(config)
+        self.attention_norm = Norm(config)
         if crosses:
             self.cross_attention = MultiHeadAttention(config)
-            self.cross_norm = make_norm(config)
+            self.cross_norm = Norm(config)
         self.mlp = make_mlp(config)
-        self.mlp_norm = make_norm(config)
+        self.mlp_norm = Norm(config)
         self.dropout = Dropout(config.dropout)
 
     def __call__(

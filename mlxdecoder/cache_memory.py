@@ -12,7 +12,7 @@ from mlxdecoder.models import make_self_cache
 
 FORMULA = """\
 bytes = 2 L B Hkv dh n b: keys and values of L layers, B rows, Hkv key heads of width dh, n tokens, b bytes a number.
-n is the number of tokens rounded up to 256 where a cache grows, or its bound where it has one and that is less.
+n is the number of tokens rounded up to 32 where a cache grows, or its bound where it has one and that is less.
 b is 4 for float32 and 2 for half types; in a quantised cache it is bits / 8, and 2 b / group size for scales."""
 
 

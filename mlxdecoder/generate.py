@@ -10,6 +10,7 @@ from typing import Any, TypedDict, Unpack, cast
 import mlx.core as mx
 import numpy as np
 
+from mlxdecoder.backend import log_softmax
 from mlxdecoder.cache import SelfAttentionCache
 from mlxdecoder.checks import check_cache, check_ids
 from mlxdecoder.errors import UserError
@@ -75,6 +76,7 @@ class Decoding:
         if prompt_cache is not None:
             self.cache = _checked_cache(model, prompt_cache, inputs, kv_bits)
         self._fed = mx.zeros((len(inputs), 0), mx.int32)
+        self._inputs = list(range(len(inputs)))  # which of them each row decodes
         self._memory: Memory | None = None
         lengths = [len(ids) for ids in inputs]
         padded = len(set(lengths)) > 1
@@ -100,12 +102,14 @@ class Decoding:
         """Go on with these rows of the batch, in this order."""
         if list(rows) == list(range(len(self.first))):
             return
+        before, self._inputs = self._inputs, [self._inputs[row] for row in rows]
         self.first, self._layout = self.first[mx.array(rows)], self._layout.rows(rows)
         if self.cache is None:
             self._fed = self._fed[mx.array(rows)]
+        in_place = self._memory is not None and before == self._inputs  # each row has its source already
         for layer in self.cache or ():
-            layer.reorder(rows)
-        if self._memory is not None:
+            (layer.own if in_place else layer).reorder(rows)
+        if self._memory is not None and not in_place:
             self._memory = self._memory.rows(rows)
             for layer in self.cache or ():
                 layer.cross.source = self._memory.source
@@ -236,10 +240,9 @@ class _Generating:
         return block_repeats(logprobs, [row.tokens for row in rows], self._block_ngrams)
 
     def _take(self, live: list[int], chosen: mx.array, logprobs: mx.array) -> tuple[str | None, ...]:
-        gains = mx.take_along_axis(logprobs, chosen[:, None], axis=-1)[:, 0]
-        mx.eval(chosen, gains)
-        for place, (i, token, gain) in enumerate(zip(live, chosen.tolist(), gains.tolist(), strict=True)):
-            self.rows[i].take(token, gain, place, self._model.config.end_ids)
+        tokens, known = chosen.tolist(), np.array(logprobs, copy=False)
+        for place, (i, token) in enumerate(zip(live, tokens, strict=True)):
+            self.rows[i].take(token, float(known[place, token]), place, self._model.config.end_ids)
         return tuple(self.rows[i].finish_reason for i in live)
 
 
@@ -268,17 +271,14 @@ def in_batches(
 def generating(model: Model) -> Iterator[None]:
     """Dropout off, unless the recipe leaves it on; afterwards as it was."""
     before = model.training
-    model.train(model.recipe.drops_while_generating)
+    changed = before != model.recipe.drops_while_generating
+    if changed:  # to tell every module costs as much as a token
+        model.train(not before)
     try:
         yield
     finally:
-        model.train(before)
-
-
-def log_softmax(logits: mx.array) -> mx.array:
-    """Log-probabilities of logits [B, V], in float32."""
-    logits = logits.astype(mx.float32)
-    return logits - mx.logsumexp(logits, axis=-1, keepdims=True)
+        if changed:
+            model.train(before)
 
 
 def token_limit(model: Model, ids: Sequence[int], max_tokens: int | None) -> int:

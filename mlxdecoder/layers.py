@@ -8,7 +8,7 @@ from collections.abc import Callable
 import mlx.core as mx
 import mlx.nn as nn
 
-from mlxdecoder.backend import random_bytes
+from mlxdecoder.backend import layer_norm, random_bytes, rms_norm
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.watch import Watch, tell
 
@@ -23,8 +23,18 @@ class Linear(nn.Module):
         if bias:
             self.bias = mx.zeros((outputs,))
 
+    @classmethod
+    def of(cls, weight: mx.array, bias: mx.array | None = None) -> Linear:
+        """The map of a given weight [inputs, outputs] and bias [outputs]."""
+        made = cls.__new__(cls)
+        nn.Module.__init__(made)
+        made.weight = weight
+        if bias is not None:
+            made.bias = bias
+        return made
+
     def __call__(self, x: mx.array) -> mx.array:
-        return mx.addmm(self.bias, x, self.weight) if "bias" in self else x @ self.weight
+        return mx.addmm(self["bias"], x, self["weight"]) if "bias" in self else x @ self["weight"]
 
 
 class Dropout(nn.Module):
@@ -43,10 +53,20 @@ class Dropout(nn.Module):
         return x * ((random_bytes(x.shape) < kept) * mx.array(256 / kept, x.dtype))
 
 
-def make_norm(config: ModelConfig) -> nn.Module:
+class Norm(nn.Module):
     """LayerNorm (Ba et al. 2016) or RMSNorm (Zhang and Sennrich 2019) over the features."""
-    kind = nn.LayerNorm if config.norm_kind == "layer" else nn.RMSNorm
-    return kind(config.d_model, eps=config.norm_epsilon)
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.kind, self.epsilon = config.norm_kind, config.norm_epsilon
+        self.weight = mx.ones((config.d_model,))
+        if self.kind == "layer":
+            self.bias = mx.zeros((config.d_model,))
+
+    def __call__(self, x: mx.array) -> mx.array:
+        if self.kind == "rms":
+            return rms_norm(x, self.get("weight"), self.epsilon)
+        return layer_norm(x, self.get("weight"), self.get("bias"), self.epsilon)
 
 
 class MLP(nn.Module):

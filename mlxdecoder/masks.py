@@ -23,6 +23,10 @@ class Mask(ABC):
     def allowed(self, queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
         """Apply the rule to query slots [T] and key slots [S]; gives booleans that broadcast to [B, H, T, S]."""
 
+    def shows_all(self, queries: np.ndarray, keys: np.ndarray) -> bool:
+        """Whether each of these query slots plainly sees all of these key slots; False where a drawing has to tell."""
+        return False
+
     @property
     def batch(self) -> int | None:
         """How many rows the mask is made for; None where it is the same for all."""
@@ -64,6 +68,9 @@ class Mask(ABC):
 class Full(Mask):
     """Everybody sees everything."""
 
+    def shows_all(self, queries: np.ndarray, keys: np.ndarray) -> bool:
+        return True
+
     def allowed(self, queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
         return np.ones((1, 1, len(queries), len(keys)), dtype=bool)
 
@@ -71,6 +78,9 @@ class Full(Mask):
 @dataclass(frozen=True)
 class Causal(Mask):
     """A query sees its own slot and the ones before it."""
+
+    def shows_all(self, queries: np.ndarray, keys: np.ndarray) -> bool:
+        return not len(queries) or not len(keys) or bool(keys.max() <= queries.min())
 
     def allowed(self, queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
         return _on_all_heads(keys[None, :] <= queries[:, None])
@@ -200,6 +210,9 @@ class Both(Mask):
     @property
     def batch(self) -> int | None:
         return next((part.batch for part in self.parts if part.batch is not None), None)
+
+    def shows_all(self, queries: np.ndarray, keys: np.ndarray) -> bool:
+        return all(part.shows_all(queries, keys) for part in self.parts)
 
     def first_query(self, T: int, S: int) -> int:
         return min((part.first_query(T, S) for part in self.parts), key=abs)

@@ -16,7 +16,7 @@ from mlxdecoder.cache import CrossAttentionCache, KVCache, RotatingKVCache, Self
 from mlxdecoder.checks import Ids, check_cache, check_ids
 from mlxdecoder.config import Architecture, ModelConfig
 from mlxdecoder.errors import UserError
-from mlxdecoder.layers import Dropout, Linear, make_norm
+from mlxdecoder.layers import Dropout, Linear, Norm
 from mlxdecoder.masks import Full, Mask, Window
 from mlxdecoder.positions import make_positions
 from mlxdecoder.recipe import RIGHT, Layout, Recipe
@@ -35,9 +35,9 @@ class Stack(nn.Module):
         self.positions = make_positions(config, causal)
         self.dropout = Dropout(config.dropout)
         if config.embedding_norm:
-            self.embedding_norm = make_norm(config)
+            self.embedding_norm = Norm(config)
         if config.norm == "pre":
-            self.norm = make_norm(config)
+            self.norm = Norm(config)
 
     def __call__(
         self,
@@ -89,9 +89,10 @@ class _Model(nn.Module):
             raise UserError(f"config: architecture {config.architecture!r} found, {self.architecture!r} wanted.")
         self.config, self.recipe = config, recipe
 
-    @property
-    def _window(self) -> Mask:
-        return Full() if self.config.window is None else Window(self.config.window)
+    def _windowed(self, layout: Layout) -> Layout:
+        """The layout within the window of the model."""
+        window = self.config.window
+        return layout if window is None else replace(layout, window=layout.window & Window(window))
 
     def _embed(self, table: nn.Embedding, ids: mx.array) -> mx.array:
         x = table(ids)
@@ -132,7 +133,7 @@ class Encoder(_Model):
         """
         x = self._embed_images(inputs) if self.config.n_patches else self._embed_text(inputs, segments)
         layout.check(len(x), ["source"])
-        layout = replace(layout, window=layout.window & self._window)
+        layout = self._windowed(layout)
         mask = self.recipe.encoder_mask(layout)
         x = self.stack(x, mask, self.recipe, places=layout.source, watch=within(watch, "encoder"))
         if self.config.pooling != "none":
@@ -193,7 +194,7 @@ class LanguageModel(_Model):
         self, ids: mx.array, layout: Layout, cache: Sequence[SelfAttentionCache] | None, watch: Watch | None
     ) -> mx.array:
         """The same for those who have checked: ids are an array, the layout and the cache fit."""
-        layout = replace(layout, window=layout.window & self._window)
+        layout = self._windowed(layout)
         states = self.stack(
             self._embed(self.embedding, ids),
             self.recipe.decoder_mask(layout),
@@ -267,7 +268,7 @@ class Translator(_Model):
         self, ids: mx.array, memory: Memory, cache: Sequence[TranslatorCache] | None, watch: Watch | None
     ) -> mx.array:
         """The same for those who have checked: ids are an array, the cache is that of the memory."""
-        layout = replace(memory.layout, window=memory.layout.window & self._window)
+        layout = self._windowed(memory.layout)
         states = self.decoder(
             self._embed(self.embedding, ids),
             self.recipe.decoder_mask(layout),

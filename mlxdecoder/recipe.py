@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
 import mlx.core as mx
@@ -175,7 +176,7 @@ class Recipe:
         changed = [choice.name for choice in fields(self) if getattr(self, choice.name) != choice.default]
         return f"Recipe({', '.join(f'{name}=...' for name in changed)})"
 
-    @property
+    @cached_property
     def fuses(self) -> bool:
         """Whether a fused kernel computes what this recipe says, whatever the scale."""
         return all(getattr(self, name) is getattr(RIGHT, name) for name in ("share_heads", "apply_mask", "normalise"))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import mlx.core as mx
 import numpy as np
 
+from mlxdecoder.backend import argmax
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.errors import UserError
 
@@ -27,7 +28,7 @@ def make_sampler(
     """
     _check(temp, top_p, min_p, top_k, seed)
     if temp == 0:
-        return lambda logprobs: mx.argmax(logprobs, axis=-1)
+        return argmax
     filters: list[Filter] = []
     if top_p < 1:
         filters.append(lambda logprobs: keep_top_p(logprobs, top_p))

@@ -34,6 +34,8 @@ class Sight:
         """The mask as an array; None where it blocks nothing."""
         if isinstance(self.mask, mx.array):
             return self.mask
+        if self.mask.shows_all(self.queries, self.keys):
+            return None
         return None if self._drawn.all() else mx.array(self._drawn)
 
     @cached_property

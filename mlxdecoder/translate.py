@@ -13,6 +13,7 @@ from mlxdecoder.beam import beam_search
 from mlxdecoder.errors import UserError
 from mlxdecoder.generate import Generation, generate, in_batches
 from mlxdecoder.models import Translator
+from mlxdecoder.prepared import prepare
 from mlxdecoder.pretrained.folder import is_pretrained
 from mlxdecoder.pretrained.loading import load_pretrained
 from mlxdecoder.sampling import Sampler, make_sampler
@@ -101,7 +102,8 @@ def translate_all(
     model = as_translator(checkpoint)
     ids = [checkpoint.tokenizer.encode(sentence) for sentence in sentences]
     full = [i for i, row in enumerate(ids) if row]
-    found = in_batches([ids[i] for i in full], lambda batch: _search(model, batch, how), how.batch_size, progress)
+    ready = prepare(model, min(how.batch_size, len(full)) * how.beam)
+    found = in_batches([ids[i] for i in full], lambda batch: _search(ready, batch, how), how.batch_size, progress)
     made = {i: hypotheses for i, hypotheses in zip(full, found, strict=True)}
     return [
         _translation(checkpoint, sentence, made[i]) if i in made else Translation(sentence, "")

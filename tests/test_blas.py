@@ -7,6 +7,7 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -52,9 +53,9 @@ print(blas.missing_hint())
 """
 
 
-def run(*program: str, **environment: str) -> list[str]:
+def run(*program: str, unset: Sequence[str] = (), **environment: str) -> list[str]:
     """Run the program's parts in a new process and return what it printed, stripped, by lines."""
-    inherited = {key: value for key, value in os.environ.items() if key != "MLXDECODER_BLAS"}
+    inherited = {key: value for key, value in os.environ.items() if key not in ("MLXDECODER_BLAS", *unset)}
     command = [sys.executable, "-c", "".join(program)]
     finished = subprocess.run(command, env=inherited | environment, capture_output=True, text=True, check=True)
     assert finished.stderr == ""
@@ -150,3 +151,60 @@ with blas.one_thread():
 print(library.openblas_get_num_threads())
 """
     assert run(PREPARE, count) == ["1", "2"]
+
+
+PRINT_KERNELS = """
+import os
+print(blas._kernels_of(blas._library))
+print(os.environ.get("OPENBLAS_CORETYPE"))
+"""
+AVX2 = {"sse2", "avx", "avx2", "fma"}
+AVX512 = AVX2 | {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"}
+
+
+@pytest.mark.parametrize(
+    ("chosen", "flags", "wanted"),
+    [
+        ("Prescott", AVX512, "SKYLAKEX"),
+        ("Prescott", AVX512 - {"avx512bw"}, "HASWELL"),
+        ("Core2", AVX2, "HASWELL"),
+        ("Prescott", {"sse2", "avx"}, None),
+        ("Prescott", set(), None),  # no processor of that kind, or nobody tells
+        ("Haswell", AVX512, None),
+        ("SkylakeX", AVX512, None),
+        ("Zen", AVX512, None),
+        ("", AVX512, None),  # another library than OpenBLAS
+    ],
+)
+def test_better_kernels_are_named_only_where_openblas_fell_back(
+    chosen: str, flags: set[str], wanted: str | None
+) -> None:
+    assert blas.better_kernels(chosen, flags) == wanted
+
+
+@needs_openblas
+def test_no_generic_kernels_on_a_processor_that_can_more_and_the_environment_stays() -> None:
+    kernels, left = run(PREPARE, PRINT_KERNELS, unset=["OPENBLAS_CORETYPE"])
+    assert blas.better_kernels(kernels, blas._processor_flags()) is None
+    assert left == "None"
+
+
+@needs_openblas
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the kernels' names are those of x86")
+def test_the_users_own_choice_of_kernels_stays() -> None:
+    assert run(PREPARE, PRINT_KERNELS, OPENBLAS_CORETYPE="PRESCOTT") == ["Prescott", "PRESCOTT"]
+
+
+@needs_openblas
+def test_products_are_right_when_the_library_was_loaded_twice() -> None:
+    """A processor that OpenBLAS knows is made unknown: whatever was chosen first counts as a fallback."""
+    twice = """
+import mlxdecoder.blas as blas
+import ctypes
+library = ctypes.CDLL(blas._LIBRARIES[-1])
+blas._FALLBACKS = (blas._kernels_of(library).lower(),)
+blas._ctypes.dlclose(library._handle)
+name = blas.prepare()
+"""
+    error, *_ = run(twice, MULTIPLY, PRINT_ERROR, unset=["OPENBLAS_CORETYPE"])
+    assert float(error) < 1e-3

@@ -145,8 +145,8 @@ class TestKVCache:
     def test_bytes_held_follow_from_the_shapes(self) -> None:
         cache = KVCache()
         assert cache.nbytes == 0
-        # The last time there is no room for 300 behind the 257: the filled part and two steps more.
-        for fed, room in ((1, 256), (255, 256), (1, 512), (300, 257 + 512)):
+        # The last time there is no room for 300 behind the 33: the filled part and ten steps more.
+        for fed, room in ((1, 32), (31, 32), (1, 64), (300, 33 + 320)):
             cache.update_and_fetch(mx.zeros((2, 3, fed, 4), mx.float16), mx.zeros((2, 3, fed, 5), mx.float16))
             assert cache.nbytes == 2 * 3 * room * (4 + 5) * 2
 

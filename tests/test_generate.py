@@ -258,8 +258,8 @@ def test_bytes_held_are_counted() -> None:
     decoding = Decoding(model, [[5, 6, 7]])
     assert sum(layer.nbytes for layer in decoding.cache) == 0
     decoding.feed(decoding.first)
-    # Two layers; keys and values of 2 heads of width 4 in float32; room for 256 own tokens, and 3 of the source.
-    assert sum(layer.nbytes for layer in decoding.cache) == 2 * 2 * 2 * 4 * 4 * (256 + 3)
+    # Two layers; keys and values of 2 heads of width 4 in float32; room for 32 own tokens, and 3 of the source.
+    assert sum(layer.nbytes for layer in decoding.cache) == 2 * 2 * 2 * 4 * 4 * (32 + 3)
 
 
 def going_on(logprobs: mx.array) -> mx.array:

@@ -59,6 +59,14 @@ def test_any_slots_in_any_order(data: st.DataObject, width: int) -> None:
     found = mask.allowed(np.array(queries), np.array(keys))
     wanted = reference.grid(rule, 2, queries, keys)
     np.testing.assert_array_equal(np.broadcast_to(found, wanted.shape), wanted)
+    assert wanted.all() or not mask.shows_all(np.array(queries), np.array(keys))
+
+
+def test_the_newest_token_is_known_to_see_everything_without_a_drawing() -> None:
+    newest, keys = np.array([5]), np.arange(6)
+    assert (Causal() & Full()).shows_all(newest, keys)
+    assert not Causal().shows_all(newest, np.arange(7))
+    assert not (Causal() & Window(9)).shows_all(newest, keys)  # seen, but not plainly
 
 
 @settings(max_examples=40)

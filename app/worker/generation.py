@@ -15,8 +15,9 @@ from mlxdecoder.app.worker.choosing import Interrupted, Stopped, make_choice
 from mlxdecoder.app.worker.engine import Engine, mistaken
 from mlxdecoder.app.worker.link import Link
 from mlxdecoder.app.worker.watching import AnyModel, Watcher, kinds_of
+from mlxdecoder.backend import log_softmax
 from mlxdecoder.errors import UserError
-from mlxdecoder.generate import Decoding, generating, log_softmax, pad_right, token_limit
+from mlxdecoder.generate import Decoding, generating, pad_right, token_limit
 from mlxdecoder.models import Encoder, LanguageModel, Translator
 from mlxdecoder.sampling import keep_rules
 from mlxdecoder.text.protocol import TextTokenizer

@@ -47,7 +47,7 @@ class CrossAttentionCache(Cache):
     def fetch(self, current: Source, project: Callable[[], KeysAndValues], keeps: Keeps) -> KeysAndValues:
         """The keys and values of a source: kept ones when they serve, else projected anew."""
         if self.keys is None or self.values is None or not self.serves(current, keeps):
-            self.keys, self.values = project()
+            self.keys, self.values = (mx.contiguous(x) for x in project())
             self.source, self.offset = current.source, self.keys.shape[2]
         return self.keys, self.values
 

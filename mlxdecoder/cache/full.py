@@ -17,9 +17,9 @@ Quantised = tuple[mx.array, mx.array, mx.array]
 
 
 class KVCache(Cache):
-    """Keeps everything, in room that grows by 256 tokens at a time."""
+    """Keeps everything, in room that grows by 32 tokens at a time."""
 
-    step = 256
+    step = 32
 
     def update_and_fetch(self, keys: mx.array, values: mx.array) -> KeysAndValues:
         """Append keys and values of new tokens; gives all of them, old and new."""
@@ -27,10 +27,10 @@ class KVCache(Cache):
         if self.keys is None or self.values is None or last > self.keys.shape[2]:
             self._grow(keys, values)
         assert self.keys is not None and self.values is not None
-        self.keys[..., first:last, :] = keys
-        self.values[..., first:last, :] = values
+        self.keys[:, :, first:last] = keys
+        self.values[:, :, first:last] = values
         self.offset = last
-        return self.keys[..., :last, :], self.values[..., :last, :]
+        return self.keys[:, :, :last], self.values[:, :, :last]
 
     def key_slots(self, T: int) -> np.ndarray:
         """The slots of the keys that the next `T` queries will be given: [S]."""

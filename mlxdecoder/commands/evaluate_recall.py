@@ -48,7 +48,7 @@ def add_parser(actions: Subparsers) -> None:
     asked.add_argument("--tasks", nargs="+", choices=tuple(TASKS), help="what is asked (default: all)")
     asked.add_argument("--rows", type=int, metavar="N", help=f"rows for each length and distance (default: {ROWS})")
     asked.add_argument("--threshold", type=float, metavar="X", help=f"accuracy that is enough (default: {THRESHOLD})")
-    parser.add_argument("--seed", type=int, default=0, help="of what is drawn (default: 0)")
+    parser.add_argument("--seed", type=int, metavar="N", help="of what is drawn (default: 0)")
     endings = ", ".join((*PICTURES, ".json"))
     parser.add_argument("--out", type=Path, metavar="FILE", help=f"a figure or numbers, by its ending: {endings}")
     add_json(parser)
@@ -68,6 +68,8 @@ def _check(options: argparse.Namespace) -> None:
     given = [name for name in OF_MODELS if getattr(options, name) is not None]
     if given and not options.model:
         raise UserError(f"--{given[0]}: is for a model; name one with --model.")
+    if options.seed is not None and not (options.model or options.train):
+        raise UserError("--seed: nothing is drawn to show the record; give --model or --train too.")
     unknown = sorted({*(options.train or ())} - {*SCHEMES, "all"})
     if unknown:
         raise UserError(f"--train {unknown[0]}: wanted all, or some of {', '.join(SCHEMES)}.")
@@ -87,7 +89,7 @@ def _ask(options: argparse.Namespace) -> None:
             bar.set_description_str(f"{task}, {length} tokens")
             bar.update(1)
 
-        found = measure(model, seed=options.seed, progress=progress, **given)
+        found = measure(model, seed=options.seed or 0, progress=progress, **given)
     caches = cache_rows(model.config, max(found.lengths))
     result = {"model": options.model, **found.to_dict(), "caches": caches}
     if options.json:
@@ -118,7 +120,7 @@ def _train(options: argparse.Namespace) -> dict[str, Any]:
             bar.set_postfix_str(f"loss {loss:.3f}", refresh=False)
             bar.update(step - bar.n)
 
-        return run_experiments(out, schemes, replace(OPTIONS, seed=options.seed), progress)
+        return run_experiments(out, schemes, replace(OPTIONS, seed=options.seed or 0), progress)
 
 
 def _save(options: argparse.Namespace, result: dict[str, Any], draw: Callable[[Any], Any]) -> None:

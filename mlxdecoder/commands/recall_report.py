@@ -13,8 +13,7 @@ def recall_text(found: Recall) -> str:
     """A table of accuracies for each task: rows are lengths, columns are distances."""
     parts = [
         f"configured for {found.configured:,} tokens, {_effective(found)}.\n"
-        f"A length is effective when at least {found.threshold:.0%} is right at every distance, in rows of so many tokens "
-        "and of fewer."
+        f"Effective: at least {found.threshold:.0%} is right at every distance, in rows of so many tokens and of fewer."
     ]
     parts += [f"{task}: {_effective(found, task)}\n\n{_curves(found, task)}" for task in found.tasks]
     parts += [f"{length:,} tokens were refused: {why}" for length, why in found.refused.items()]

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import mlx.core as mx
 import numpy as np
 
-from mlxdecoder.generate import generate, log_softmax
+from mlxdecoder.backend import log_softmax
+from mlxdecoder.generate import generate
 from mlxdecoder.models import Encoder, LanguageModel, Translator
 from mlxdecoder.training.checkpoint import Checkpoint
 

@@ -11,9 +11,9 @@ from mlxdecoder.training.options import TrainingOptions
 LENGTH = 32
 FACTOR = 4  # by which scalings stretch the trained length
 OPTIONS = TrainingOptions(
-    steps=4000,
+    steps=6000,
     tokens_per_batch=1024,
-    learning_rate=3e-3,
+    learning_rate=8e-3,
     warmup=100,
     schedule="inverse_sqrt",
     label_smoothing=0.0,

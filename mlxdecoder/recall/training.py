@@ -22,7 +22,7 @@ from mlxdecoder.training.parameters import AdamW, FlatParameters
 
 SHORTEST = 8  # tokens of the first rows
 GROWTH = 1000  # steps in which they grow to the longest; without that, nothing is learnt for long
-ENOUGH, RECENT = 0.005, 100  # training ends when the mean loss of so many steps is below that
+ENOUGH, RECENT = 0.002, 100  # training ends when the mean loss of so many steps is below that
 SHARES = {"associative": 0.5, "copy": 0.25, "needle": 0.25}  # of the rows of a batch
 Progress = Callable[[int, float], None]
 """Is told each step and its loss; it may raise to stop the training."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from mlxdecoder.generate import generate, generating, in_batches
 from mlxdecoder.models import Translator
+from mlxdecoder.prepared import prepare
 from mlxdecoder.training.batches import Example, make_batch, plan_epoch
 from mlxdecoder.training.loss import cross_entropy
 from mlxdecoder.training.options import TrainingOptions
@@ -44,7 +45,9 @@ def exact_match(model: Translator, examples: Sequence[Example], batch_size: int 
     if not examples:
         return float("nan")
     sources = [example.source for example in examples]
-    made = in_batches(sources, lambda batch: generate(model, batch), batch_size)
+    with generating(model):
+        ready = prepare(model, batch_size)
+        made = in_batches(sources, lambda batch: generate(ready, batch), batch_size)
     hits = [tuple(one.tokens) == example.target for one, example in zip(made, examples, strict=True)]
     return float(np.mean(hits))
 

@@ -103,6 +103,8 @@ class TestToys:
         (["--train", "cubic"], "--train cubic: wanted all, or some of learned"),
         (["--train", "all", "--model", "x"], "--train: trains toys of its own"),
         (["--lengths", 8], "--lengths: is for a model"),
+        (["--seed", 1], "--seed: nothing is drawn"),
+        (["--train", "none", "--seed", -1], "seed"),
         (["--model", "nowhere"], "nowhere"),
         (["--out", "picture.bmp"], "picture.bmp"),
         (["--model", "FOLDER", "--lengths", 4], "lengths: 4"),
