@@ -14,7 +14,7 @@ help:
 	@echo 'make test-others  run the tests on PyTorch and mlx-lm, in a .venv-others of some gigabytes'
 	@echo 'make lint       check style and types'
 	@echo 'make format     put the code into the common style'
-	@echo 'make bench      measure the speed'
+	@echo 'make bench      measure the speed, beside PyTorch, transformers and CTranslate2 in .venv-others'
 	@echo 'make kernel-counts  count what the Metal kernels move, beside those of MLX'
 	@echo 'make mutants    put defects into the Metal kernels and see that each is caught; some minutes'
 	@echo 'make experiments  train every mistake anew and write assets/experiments.json; about an hour'
@@ -52,8 +52,9 @@ format: $(READY)
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
 
-bench: $(READY)
-	@$(BIN)/mlxdecoder bench
+bench: $(READY) $(OTHERS)/.ready
+	@$(OTHERS)/bin/mlxdecoder bench --only training translation
+	@$(BIN)/mlxdecoder bench --only cache prefix tracing app
 
 kernel-counts: $(READY)
 	@$(BIN)/python -m tests.kernels.counts

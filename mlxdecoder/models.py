@@ -295,9 +295,8 @@ class Translator(_Model):
 
     def _crossing(self, memory: Memory, layout: Layout, T: int, cache: Sequence[TranslatorCache] | None) -> Crossing:
         first = self.recipe.mask_start(cache[0].offset if cache else 0)
-        keys = np.arange(memory.states.shape[1])
-        if cache:
-            keys = cache[0].cross.key_slots(memory, self.recipe.keeps_cross_cache)
+        keeps = self.recipe.keeps_cross_cache
+        keys = cache[0].cross.key_slots(memory, keeps) if cache else np.arange(memory.states.shape[1])
         sight = Sight(self.recipe.cross_mask(layout), first + np.arange(T), keys)
         return Crossing(memory.states, sight, memory.source)
 

@@ -18,28 +18,22 @@ from mlxdecoder.attention import MultiHeadAttention
 from mlxdecoder.blocks import Block
 from mlxdecoder.layers import Experts, Linear, Norm
 from mlxdecoder.models import LanguageModel, Stack, Translator
-from mlxdecoder.quantized import QuantizedLinear
+from mlxdecoder.quantized import is_quantized
 
 Model = TypeVar("Model", LanguageModel, Translator)
 Part = TypeVar("Part", bound=nn.Module)
 
 SMALL = 1_000_000  # multiplications; for a larger product, OpenBLAS copies the weight before it multiplies
 WIDTHS = (64, 32)  # of panels
-APART = (
-    QuantizedLinear,
-    Experts,
-    nn.RMSNorm,
-)  # nothing can be folded into these; the last are norms of queries and keys
 
 
 def prepare(model: Model, rows: int = 1) -> Model:
     """The same function as the model's, for decoding some `rows` rows at once; the model stays as it is.
 
     Later changes of its weights or recipe do not reach what was prepared. The scale of the recipe, whatever it is, goes
-    into the weights of the queries, so a watcher is told of scaled ones. A model with quantised maps, experts, or norms
-    of queries and keys is given back itself.
+    into the weights of the queries, so a watcher is told of scaled ones. A quantised model is given back as it is.
     """
-    if any(isinstance(part, APART) for part in model.modules()):
+    if is_quantized(model):
         return model
     scale = model.recipe.scale(model.config.width_per_head)
     decoder, encoder = _Preparation(scale, rows), _Preparation(scale, None)
@@ -50,7 +44,9 @@ def prepare(model: Model, rows: int = 1) -> Model:
     else:
         parts |= {"stack": decoder.stack(model.stack)}
     made = changed(model, **parts)
-    made.config, made.recipe = replace(model.config, tied=False), replace(model.recipe, scale=no_scale)
+    made.pop("head_bias", None)  # the head has it
+    made.config = replace(model.config, tied=False, head_bias=False)
+    made.recipe = replace(model.recipe, scale=no_scale)
     mx.eval(made.parameters())
     return made
 
@@ -87,22 +83,28 @@ class _Preparation:
 
     def block(self, block: Block) -> Block:
         """Only a norm that stands before its branch can leave its gain and bias to what is behind it."""
-        norms: dict[str, Norm] = {name: part for name, part in block.items() if isinstance(part, Norm)}
-        before = norms if block.pre_norm else {}
+        dense = not isinstance(block.mlp, Experts)  # experts have no bias for it
+        norms = {name: part for name, part in block.items() if isinstance(part, Norm) and block.pre_norm}
+        before: dict[str, Norm] = {name: norm for name, norm in norms.items() if dense or name != "mlp_norm"}
         parts: dict[str, Any] = {name: bare(norm) for name, norm in before.items()}
         parts["attention"] = self.attention(block.attention, before.get("attention_norm"), ("key", "value"))
         if "cross_attention" in block:
             parts["cross_attention"] = self.attention(block.cross_attention, before.get("cross_norm"))
-        parts["mlp"] = self.mlp(block.mlp, before.get("mlp_norm"))
+        if dense:
+            parts["mlp"] = self.mlp(block.mlp, before.get("mlp_norm"))
         return changed(block, **parts)
 
     def attention(
         self, attention: MultiHeadAttention, norm: Norm | None, others: tuple[str, ...] = ()
     ) -> MultiHeadAttention:
         """`others` are behind the norm too, besides the queries."""
-        parts = {name: self.linear(attention[name], norm) for name in others}
-        query = self.linear(attention.query, norm, self.scale)
-        return changed(attention, **parts, query=query, output=self.linear(attention.output))
+        parts: dict[str, Any] = {name: self.linear(attention[name], norm) for name in others}
+        scale = self.scale
+        if "query_norm" in attention:  # which would undo a scale that came before it
+            parts["query_norm"] = changed(attention.query_norm, weight=attention.query_norm.weight * scale)
+            scale = 1.0
+        query, output = self.linear(attention.query, norm, scale), self.linear(attention.output)
+        return changed(attention, **parts, query=query, output=output)
 
     def mlp(self, mlp: nn.Module, norm: Norm | None) -> nn.Module:
         parts = {name: self.linear(mlp[name], norm) for name in ("inward", "gate") if name in mlp}
@@ -153,7 +155,5 @@ def no_scale(head_width: int) -> float:
 
 
 def _head(model: LanguageModel | Translator) -> Linear:
-    if not model.config.tied:
-        head: Linear = model.head
-        return head
-    return Linear.of(mx.contiguous(model.embedding.weight.T))
+    weight = mx.contiguous(model.embedding.weight.T) if model.config.tied else model.head.weight
+    return Linear.of(weight, model.get("head_bias"))

@@ -77,16 +77,14 @@ def keep_rules(logprobs: mx.array, config: ModelConfig, last: Sequence[bool]) ->
 
     -inf for tokens that the model never says; with `forced_end`, rows at their `last` token can only end.
     """
-    ruled = [i for i, is_last in enumerate(last) if is_last] if config.forced_end else []
-    if not config.banned_ids and not ruled:
+    ending = [i for i, is_last in enumerate(last) if is_last] if config.forced_end else []
+    if not config.banned_ids and not ending:
         return logprobs
-    rules = np.zeros(logprobs.shape, np.float32)
-    rules[:, list(config.banned_ids)] = -np.inf
-    logprobs = logprobs + mx.array(rules)
-    if ruled:
-        only_end = np.where(np.arange(logprobs.shape[-1]) == config.end_id, 0, -np.inf).astype(np.float32)
-        logprobs[mx.array(ruled)] = mx.array(only_end)
-    return logprobs
+    ruled = np.array(logprobs)
+    ruled[:, list(config.banned_ids)] = -np.inf
+    ruled[ending] = -np.inf
+    ruled[ending, config.end_id] = 0
+    return mx.array(ruled)
 
 
 def block_repeats(logprobs: mx.array, histories: Sequence[Sequence[int]], n: int) -> mx.array:

@@ -6,9 +6,11 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from mlxdecoder.bench import decoding
+from mlxdecoder.bench import decoding, translation
+from mlxdecoder.bench.peer import peer
 from mlxdecoder.bench.timing import paired
 from mlxdecoder.cli import main
+from mlxdecoder.errors import UserError
 
 
 def test_pairs_run_in_turn_after_one_round_that_does_not_count():
@@ -32,9 +34,35 @@ def test_bench_prints_json_for_programs(capsys):
 
 
 @pytest.mark.skipif(find_spec("torch") is not None, reason="what is said without torch")
-def test_without_torch_the_comparison_is_skipped_with_a_word(capsys):
-    assert main(["bench", "--only", "training"]) == 0
-    assert "torch is not installed" in capsys.readouterr().out
+def test_without_torch_the_comparisons_are_skipped_with_a_word(capsys):
+    assert main(["bench", "--only", "training", "translation"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert [line.partition(",")[0] for line in said if "not installed" in line] == ["Training step", "Translation"]
+
+
+def test_speeds_are_medians_and_ratios_are_of_one_round():
+    rounds = [[1.0, 2.0, 0.5], [2.0, 8.0, 0.5], [4.0, 12.0, 8.0]]  # seconds of ours, transformers, CTranslate2
+    targets = [[[5], [6]], [[5], [6]], [[5], [7]]]
+    found = translation.figures("small", 4, rounds, targets)
+    assert (found.size, found.beam, found.batch) == ("small", 4, 2)
+    assert (found.ours, found.transformers, found.ctranslate2) == (2 / 2, 2 / 8, 2 / 0.5)
+    assert (found.to_transformers, found.to_ctranslate2) == (3, 0.5)
+    assert found.same == 0.5
+
+
+def test_fewer_operations_when_prepared_and_as_many_more_as_there_are_layers():
+    small, prepared = translation.operations("small")
+    assert 0 < prepared < small
+    assert translation.operations("opus")[1] > 2 * prepared  # six layers, not two
+
+
+def test_a_peer_answers_line_by_line_and_its_end_is_told(tmp_path, monkeypatch):
+    (tmp_path / "parrot.py").write_text("print(input() + '!', flush=True)")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with peer("parrot") as ask:
+        assert ask("hello") == "hello!\n"
+        with pytest.raises(UserError, match="parrot"):
+            ask("again")
 
 
 @pytest.mark.skipif(find_spec("torch") is None, reason="needs torch")

@@ -21,6 +21,7 @@ from mlxdecoder.generate import Decoding, generate, generating
 from mlxdecoder.layers import Linear
 from mlxdecoder.mistakes import CATALOGUE, switch_on
 from mlxdecoder.prepared import Panels, prepare
+from mlxdecoder.quantized import Quantization, quantize
 from mlxdecoder.recipe import RIGHT, Recipe
 from mlxdecoder.trace import STAGES, Trace
 from tests.builders import POSITIONS, difference, ids, numbers, rows_of, small
@@ -35,10 +36,14 @@ SHAPES = st.fixed_dictionaries(
         "n_kv_heads": st.sampled_from([1, 2, 4]),
         "window": st.sampled_from([None, 3]),
         "bias": st.booleans(),
+        "query_key_norm": st.booleans(),
+        "embedding_norm": st.booleans(),
+        "head_bias": st.booleans(),
+        "n_experts": st.sampled_from([0, 0, 3]),
         "tied": st.booleans(),
         "scaled_embeddings": st.booleans(),
     }
-)
+).map(lambda shape: shape if shape["activation"] == "swiglu" else {**shape, "n_experts": 0})
 
 
 def trained(architecture: str, seed: int = 0, recipe: Recipe = RIGHT, **changes: Any) -> Any:
@@ -145,6 +150,12 @@ def test_panels_multiply_like_the_whole(inputs: int, outputs: int, width: int, b
     linear = Linear.of(mx.random.normal((inputs, outputs)), mx.random.normal((outputs,)) if bias else None)
     x = mx.random.normal((2, 3, inputs))
     np.testing.assert_allclose(numbers(Panels(linear, width)(x)), numbers(linear(x)), atol=1e-5)
+
+
+def test_a_quantised_model_is_left_alone() -> None:
+    model = trained("translator", d_model=32)
+    quantize(model, Quantization(8, 32))
+    assert prepare(model) is model
 
 
 def test_only_weights_that_would_be_copied_are_cut_and_only_where_panels_would_not() -> None:

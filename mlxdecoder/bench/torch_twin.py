@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import sys
 from collections.abc import Callable
 
@@ -12,6 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from mlxdecoder.bench.peer import cores
 from mlxdecoder.bench.training import CASES, SMOOTHING, Case, make_batch
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.positions import sinusoids
@@ -77,8 +77,8 @@ class Twin(nn.Module):
 
 
 def make_step(config: ModelConfig, batch: Batch, smoothing: float) -> Callable[[], None]:
-    """One training step on as many threads as the machine has cores."""
-    torch.set_num_threads(os.cpu_count() or 1)
+    """One training step on as many threads as there are cores."""
+    torch.set_num_threads(cores())
     model = Twin(config)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, betas=(0.9, 0.98))
     source, inputs, labels = (torch.from_numpy(ids) for ids in (batch.source, batch.inputs, batch.labels))

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -15,9 +11,9 @@ import mlx.core as mx
 import numpy as np
 
 from mlxdecoder import blas
+from mlxdecoder.bench.peer import peer
 from mlxdecoder.bench.timing import paired
 from mlxdecoder.config import ModelConfig
-from mlxdecoder.errors import UserError
 from mlxdecoder.models import Translator
 from mlxdecoder.recipe import Layout
 from mlxdecoder.training.batches import Batch
@@ -54,28 +50,9 @@ def measure(rounds: int = 25) -> list[tuple[str, float, float, float]]:
         return []
     rows = []
     for i, case in enumerate(CASES):
-        with torch_steps(i) as theirs, blas.one_thread():
-            rows.append((case.name, *paired(our_step(case, make_batch(case)), theirs, rounds)))
+        with peer("mlxdecoder.bench.torch_twin", str(i), MLXDECODER_BLAS="off") as ask, blas.one_thread():
+            rows.append((case.name, *paired(our_step(case, make_batch(case)), lambda: ask(""), rounds)))
     return rows
-
-
-@contextmanager
-def torch_steps(case: int) -> Iterator[Callable[[], None]]:
-    """A function that lets the other process do one step, and waits for it."""
-    command = [sys.executable, "-m", "mlxdecoder.bench.torch_twin", str(case)]
-    environment = {**os.environ, "MLXDECODER_BLAS": "off"}
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, text=True, bufsize=1) as process:
-        assert process.stdin and process.stdout
-        ask, answer = process.stdin.write, process.stdout.readline
-
-        def step() -> None:
-            ask("\n")
-            if not answer():
-                raise UserError("bench: the process that runs PyTorch has ended; see its message above.")
-
-        yield step
-        process.stdin.close()
 
 
 def make_batch(case: Case) -> Batch:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from importlib.util import find_spec
 from typing import Any
 
-from mlxdecoder.bench import decoding, training
+from tqdm import tqdm
+
+from mlxdecoder.bench import decoding, peer, training, translation
 from mlxdecoder.commands.common import Subparsers, add_command, add_json, print_json, table
 
 Part = tuple[str, list[str], list[list[Any]]]
@@ -22,16 +24,16 @@ def add_parser(subparsers: Subparsers) -> None:
         subparsers,
         "bench",
         run,
-        "Measure the speed on this machine: training, the cache, long prefixes, tracing, the app. Some minutes.",
+        "Measure the speed on this machine: training, translating, the cache, prefixes, tracing, the app. Minutes.",
         "mlxdecoder bench --only training",
     )
-    parser.add_argument("--only", choices=tuple(PARTS), help="measure one thing only")
+    parser.add_argument("--only", choices=tuple(PARTS), nargs="+", default=tuple(PARTS), help="measure these things")
     add_json(parser, "print one JSON object a measurement")
 
 
 def run(options: argparse.Namespace) -> None:
     for name, measure in PARTS.items():
-        if options.only in (None, name):
+        if name in options.only:
             title, header, rows = measure()
             if options.json:
                 print_json({"bench": name, "rows": [dict(zip(header, row, strict=True)) for row in rows]})
@@ -46,8 +48,34 @@ def run(options: argparse.Namespace) -> None:
 def _training() -> Part:
     header = ["model", "ours, ms", "PyTorch, ms", "ours / PyTorch"]
     rows = [[name, 1e3 * ours, 1e3 * theirs, ratio] for name, ours, theirs, ratio in training.measure()]
-    cores = f"{os.cpu_count()} cores" if rows else "skipped, since torch is not installed (pip install torch)"
+    cores = f"{peer.cores()} cores" if rows else "skipped, since torch is not installed (pip install torch)"
     return f"Training step, {cores}", header, rows
+
+
+def _translation() -> Part:
+    header = [
+        "MarianMT",
+        "beam",
+        "batch",
+        "ours, sentences/s",
+        "transformers",
+        "CTranslate2",
+        "ours / transformers",
+        "ours / CTranslate2",
+        "same tokens",
+    ]
+    total = len(translation.SIZES) * len(translation.BEAMS) * len(translation.BATCHES)
+    measured = tqdm(translation.measure(), total=total, unit=" batches", leave=False, disable=None)
+    rows = [list(asdict(figures).values()) for figures in measured]
+    if not rows:
+        missing = "transformers, ctranslate2 or torch is not installed (pip install 'mlxdecoder[others]')"
+        return f"Translation, skipped, since {missing}", header, []
+    counts = ", ".join(
+        f"{before} for a token of the {name} one, {after} as it is prepared"
+        for name in translation.SIZES
+        for before, after in [translation.operations(name)]
+    )
+    return f"Translation by the same weights, {peer.cores()} threads each; operations: {counts}", header, rows
 
 
 def _cache() -> Part:
@@ -88,6 +116,7 @@ def _app() -> Part:
 
 PARTS: dict[str, Callable[[], Part]] = {
     "training": _training,
+    "translation": _translation,
     "cache": _cache,
     "prefix": _prefix,
     "tracing": _tracing,

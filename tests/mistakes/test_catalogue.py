@@ -151,5 +151,6 @@ def test_any_set_trains_from_the_first_step(names: list[str], pack: int) -> None
 
 
 def test_the_code_of_attention_knows_of_no_mistakes() -> None:
-    for name in ("attention", "blocks", "models", "masks", "recipe", "cache", "positions", "generate", "backend"):
-        assert "mistake" not in (LIBRARY / f"{name}.py").read_text(encoding="utf-8").lower(), name
+    names = ("attention", "blocks", "models", "masks", "recipe", "positions", "generate", "backend", "prepared")
+    for path in [*(LIBRARY / f"{name}.py" for name in names), *(LIBRARY / "cache").glob("*.py")]:
+        assert "mistake" not in path.read_text(encoding="utf-8").lower(), path.name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,10 @@ from mlxdecoder.training import save_checkpoint
 from mlxdecoder.translate import load
 
 Run = Callable[..., tuple[int, str, str]]
+
+recorded = pytest.mark.skipif(
+    not (files("mlxdecoder.assets") / experiments.NAME).is_file(), reason="the toys are trained by `make recall`"
+)
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +70,7 @@ class TestModel:
 
 
 class TestToys:
+    @recorded
     def test_the_record_is_shown_without_a_model(self, run: Run) -> None:
         status, out, _ = run("evaluate", "recall")
         assert status == 0
@@ -73,10 +79,12 @@ class TestToys:
             assert str(row["recall"]["effective_length"]) in rows[name]
         assert "refused" in rows["learned"]
 
+    @recorded
     def test_its_figure_is_drawn(self, run: Run, tmp_path: Path) -> None:
         run("evaluate", "recall", "--out", tmp_path / "toys.png")
         assert (tmp_path / "toys.png").stat().st_size > 10_000
 
+    @recorded
     def test_json_is_the_record(self, run: Run) -> None:
         assert json.loads(run("evaluate", "recall", "--json")[1]) == experiments.measured()
 
@@ -128,6 +136,7 @@ def test_a_translator_is_no_language_model(run: Run) -> None:
     assert "Translator found, a language model wanted" in err
 
 
+@recorded
 def test_the_toy_is_what_the_record_says() -> None:
     record = experiments.measured()
     assert record["trained_length"] == toys.LENGTH

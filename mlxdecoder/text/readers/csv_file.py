@@ -26,19 +26,20 @@ def read_csv(text: Opened, choice: Choice, separator: str) -> tuple[Format, Iter
     return format, columns.rows(_cells(text, separator))
 
 
-def sample_rows(sample: str, separator: str) -> list[list[str]]:
-    """The rows of the beginning of a file, as far as it can be read with this separator."""
-    rows = []
+def sample_rows(sample: str, separator: str, strict: bool = False) -> list[list[str]]:
+    """The rows that a file begins with, as far as it can be read; if `strict`, none where its quotes are not CSV."""
+    rows: list[list[str]] = []
     try:
-        for row in _reader((f"{line}\n" for line in sample.split("\n")), sample, separator):
+        for row in _reader((f"{line}\n" for line in sample.split("\n")), sample, separator, strict):
             rows.append(row)
-    except csv.Error:
-        pass  # the reader will meet it again, and say where
+    except csv.Error as error:  # the reader will meet it again, and say where
+        if strict and "end of data" not in str(error):
+            return []
     return rows
 
 
-def _reader(lines: Iterable[str], sample: str, separator: str) -> Iterator[list[str]]:
-    return csv.reader(lines, delimiter=separator, skipinitialspace=f'{separator} "' in sample)
+def _reader(lines: Iterable[str], sample: str, separator: str, strict: bool = False) -> Iterator[list[str]]:
+    return csv.reader(lines, delimiter=separator, skipinitialspace=f'{separator} "' in sample, strict=strict)
 
 
 def _cells(text: Opened, separator: str) -> Iterator[tuple[str, list[str]]]:

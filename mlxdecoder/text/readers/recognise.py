@@ -48,13 +48,14 @@ def _is_json(begin: str) -> bool:
 
 
 def _is_quoted(sample: str, lines: Sequence[str]) -> bool:
-    """Whether the quotes in text with tabs are those of CSV: around whole cells, and doubled inside."""
+    """Whether the quotes in text with tabs are those of CSV: around whole cells, doubled inside, over line ends."""
     cells = [cell.strip() for line in lines for cell in line.split("\t") if cell.strip()]
     begun = [cell for cell in cells if cell.startswith('"')]
     if begun and all(map(_QUOTED.fullmatch, begun)):
         return len(begun) == len(cells) or any('""' in cell[1:-1] for cell in begun)
-    plain, quoted = (Counter(map(len, rows)) for rows in ([line.split("\t") for line in lines], _rows(sample, "\t")))
-    return bool(begun) and len(quoted) == 1 < len(plain)
+    rows = [row for row in sample_rows(sample, "\t", strict=True) if row]
+    inside = any("\t" in cell or "\n" in cell for row in rows for cell in row)
+    return inside and len(set(map(len, rows))) == 1 < len({line.count("\t") for line in lines})
 
 
 def _separator(text: Opened) -> str | None:
