@@ -34,7 +34,7 @@ def recognise(text: Opened) -> Reader:
     if all(keyword.search(text.sample) for keyword in _MESSAGE):
         return read_po
     lines = [line for line in text.sample.split("\n") if line.strip()]
-    if sum("\t" in line for line in lines) * 2 >= max(1, len(lines)):
+    if _has_tabs(text.sample, lines):
         return partial(read_csv, separator="\t") if _is_quoted(text.sample, lines) else read_tab
     separator = _separator(text)
     if separator:
@@ -45,6 +45,11 @@ def recognise(text: Opened) -> Reader:
 def _is_json(begin: str) -> bool:
     line = begin.partition("\n")[0].rstrip()
     return bool(re.match(r'(\{\s*["}]|\[\s*["\[{\]])|[{\[]$', line)) and "\t" not in line
+
+
+def _has_tabs(sample: str, lines: Sequence[str]) -> bool:
+    """Whether tabs separate: they stand in half of the lines, or in the rows where cells have several lines."""
+    return sum("\t" in line for line in lines) * 2 >= max(1, len(lines)) or _agreement(_rows(sample, "\t")) >= _MOSTLY
 
 
 def _is_quoted(sample: str, lines: Sequence[str]) -> bool:

@@ -8,7 +8,7 @@ import pytest
 
 from mlxdecoder.errors import UserError
 from mlxdecoder.text.readers import Choice, Rows, open_rows
-from tests.text.readers.written import table
+from tests.text.readers.written import tab, table
 
 GO = [("Go.", "Va !"), ("Run!", "Cours !")]
 
@@ -62,7 +62,8 @@ def test_source_and_target_are_told_by_their_names_whatever_their_order(tmp_path
 
 def test_a_word_list_has_no_header(tmp_path: Path) -> None:
     words = [("cat", "chat"), ("dog", "chien"), ("no", "non")]
-    assert read(tmp_path, "a.tsv", "".join(f"{source}\t{target}\n" for source, target in words)) == words
+    assert read(tmp_path, "a.tsv", tab(words)) == words
+    assert read(tmp_path, "a.tsv", tab([("English", "English"), *words])) == [("English", "English"), *words]
 
 
 def test_a_header_can_be_said_to_be_there_or_not(tmp_path: Path) -> None:
@@ -81,6 +82,34 @@ def test_quotes_line_ends_and_separators_stand_inside_cells(tmp_path: Path, sepa
 def test_quotes_in_tab_separated_text_are_text(tmp_path: Path) -> None:
     pairs = [('"Go," he said.', "« Va », dit-il."), ('"Stop."', '"Halte."'), ('He said "no', "Non")]
     assert read(tmp_path, "a.txt", "".join(f"{source}\t{target}\n" for source, target in pairs)) == pairs
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ('"The first," he said.\tone\n\t"\t"\n', [('"The first," he said.', "one"), ("", '"')]),
+        ('Go.\tVa !\n\t\t"\n', [("Go.", "Va !"), ("", "")]),
+    ],
+)
+def test_quotes_that_would_hold_a_tab_or_a_line_end_are_text_where_others_are(
+    tmp_path: Path, text: str, rows: list[tuple[str, str]]
+) -> None:
+    assert opened(tmp_path, "a.txt", text).format.kind == "tab-separated"
+    assert read(tmp_path, "a.txt", text) == rows
+
+
+@pytest.mark.parametrize("padding", range(0, 900, 100))  # moves the place where the beginning ends
+@pytest.mark.parametrize(
+    "pair",
+    [('He said "no", ' + "and again " * 40, "Non."), ("One\n" + "and another, " * 30, "Une\n" + "et une autre, " * 30)],
+)
+def test_a_long_file_is_told_from_its_beginning_even_if_that_ends_within_a_cell(
+    tmp_path: Path, pair: tuple[str, str], padding: int
+) -> None:
+    pairs = [('"' + "x" * padding, "x"), *((f"{n} {pair[0]}", pair[1]) for n in range(300))]
+    rows = opened(tmp_path, "a.txt", table(pairs, "\t"))
+    assert rows.format.kind == "CSV with tabs"
+    assert [(row.source, row.target) for row in rows] == pairs
 
 
 def test_ragged_rows_lack_a_side_or_have_more_than_is_wanted(tmp_path: Path) -> None:
@@ -134,6 +163,8 @@ def test_what_is_taken_and_what_is_not_is_said(tmp_path: Path) -> None:
         ("a.csv", f'en,fr\na,b\n"{"c,d" * 50_000}', Choice(), r"a\.csv, line 3: a cell of more than 131,072"),
         ("a.csv", "a,b\n" + '"a\n",' * 600_000, Choice(), r"a\.csv, line 2: a row of more than 1,048,576"),
         ("a.csv", "a,b\nc\rd,e\n", Choice(), r"a\.csv, line 2: a carriage return"),
+        ("a.tsv", '"a\nb"\tc\n"The first," he said.\tone\n', Choice(), "line 1: no tab"),
+        ("a.txt", "A text,as it is.\nNo columns here.\nNor here.\n", Choice(), "line 1: no tab"),
         ("a.txt", "A plain text, as it is.\nNo, it has no columns.\n", Choice(), r"line 1: no tab; .*\n.*two files"),
     ],
 )
