@@ -9,9 +9,12 @@ Asked (window to worker)
     cost        sentence
     verdict     mistakes: [id], of: id (the mistake whose contracts are tried)
     diagnose    mistakes: [id]
-    train       preset, corpus: path | [source path, target path] | None (the toy grammar), folder: path,
-                steps: int | None, resume: bool, probe: str, mistakes: [id]; a run that is resumed keeps to its
-                own preset, corpus and mistakes
+    inspect     corpus: [path] | [source path, target path], columns: [source, target] | None,
+                languages: [source, target] | None, header: bool | None, limit: int | None, preset
+    train       preset, corpus: [path] | [source path, target path] | [] (the toy grammar), columns, languages, header
+                and limit as in inspect, validation: like corpus, [] (pairs are held out), folder: path,
+                steps: int | None, resume: bool, probe: str, mistakes: [id]; a run that is resumed keeps to its own
+                preset, corpora and mistakes
     pause, resume, stop     of: run (the request that is to pause, go on, end); a short request that is stopped before
                 its turn is not answered
     twin        mistakes: [id], steps: int
@@ -21,7 +24,8 @@ Asked (window to worker)
     quit
 
 Told (worker to window); each answer has the run of its request
-    welcome     version, device, kernels, catalogue: [entry], presets: [{name, title, steps}]
+    welcome     version, device, kernels, catalogue: [entry], presets: [{name, title, purpose, steps,
+                usual_for: toy | corpus | ""}]
     model       name, path, fingerprint, architecture, layers, encoder_layers, heads, kv_heads, width, vocab,
                 parameters, kinds
     source      tokens: [str], begin: str, unknown: [str] (characters that the model has never seen),
@@ -39,6 +43,11 @@ Told (worker to window); each answer has the run of its request
     cost        rows: [[step, cached ms, uncached ms]], read: [bytes a step], recomputed: [keys a step]
     verdict     contracts: [{name, on: attention | translator | decoder | batches, states, holds: bool | None, proof}]
     diagnosis   holds, text, suspects: [{id, title, why}]
+    recognised  text, sides: columns | languages | files | "" (what offered are), offered: [str],
+                chosen: [place of the source, of the target] | None (two must be chosen),
+                header: bool | None (no table), pairs: [[source, target]] (the first ones)
+    counted     rows: how many have been read so far
+    inspected   text: how many pairs training keeps, what it drops, and what to look at
     preparing   text: what is done before the first step
     training    steps, rate: highest learning rate, folder, at: step
     progress    first_step, losses: [float], rate: steps a second, left: seconds

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mlxdecoder.heads import Grouping
+
 
 @dataclass(frozen=True)
 class Model:
@@ -23,6 +25,11 @@ class Model:
     vocab: int
     parameters: int
     kinds: tuple[str, ...]
+
+    @property
+    def grouping(self) -> Grouping:
+        """Which heads share keys and values."""
+        return Grouping(self.heads, self.kv_heads)
 
     def layers_of(self, kind: str) -> int:
         return self.encoder_layers if kind == "encoder" else self.layers
@@ -44,6 +51,7 @@ class Entry:
     question: str
     answer: str
     contracts: tuple[str, ...]
+    concerns: tuple[str, ...]  # the architectures that make the choice
     trains_only: bool
     generates_only: bool
     harmless: bool
@@ -51,11 +59,13 @@ class Entry:
 
 @dataclass(frozen=True)
 class Preset:
-    """A size of model and training to choose."""
+    """A size of model and training to choose; `usual_for` the "toy" sentences, a "corpus", or neither ("")."""
 
     name: str
     title: str
+    purpose: str
     steps: int
+    usual_for: str
 
 
 def model_of(fields: Mapping[str, Any]) -> Model:
@@ -63,4 +73,4 @@ def model_of(fields: Mapping[str, Any]) -> Model:
 
 
 def entry_of(fields: Mapping[str, Any]) -> Entry:
-    return Entry(**{**fields, "contracts": tuple(fields["contracts"])})
+    return Entry(**{**fields, **{name: tuple(fields[name]) for name in ("contracts", "concerns")}})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any
 
 from mlxdecoder.app.messages import KINDS, STAGES
@@ -49,6 +49,10 @@ def _forced(value: Any) -> bool:
     return isinstance(value, dict) and all(STEP.fullmatch(step) and _whole(token) for step, token in value.items())
 
 
+def _texts(value: Any, counts: Container[int]) -> bool:
+    return isinstance(value, list) and len(value) in counts and all(map(_text, value))
+
+
 def _one_of(values: tuple[str, ...]) -> Check:
     return lambda value: value in values, f"one of {', '.join(values)}"
 
@@ -57,6 +61,8 @@ TEXT: Check = (_text, "a text")
 WHOLE: Check = (_whole, "a whole number from 0")
 NUMBER: Check = (lambda value: type(value) in (int, float) and 0 <= value < 1e6, "a number from 0")
 SWITCH: Check = (lambda value: type(value) is bool, "true or false")
+FILES: Check = (lambda value: _texts(value, range(3)), "a list of at most two paths")
+TWO: Check = (lambda value: value is None or _texts(value, [2]), "two names, or null,")
 FIELDS: Check = (lambda value: isinstance(value, dict), "fields with names")
 
 SAMPLING = {"temperature": NUMBER, "top_k": WHOLE, "top_p": NUMBER, "beam": WHOLE, "seed": WHOLE}
@@ -71,6 +77,14 @@ VIEW: dict[str, Check] = {
     "side": _one_of(SIDES),
     "at_once": SWITCH,
 }
+CORPUS: dict[str, Check] = {
+    "files": FILES,
+    "columns": TWO,
+    "languages": TWO,
+    "header": (lambda value: value is None or type(value) is bool, "true, false or null"),
+    "limit": (lambda value: value is None or (_whole(value) and value > 0), "a whole number from 1, or null,"),
+    "validation": FILES,
+}
 DOCUMENT: dict[str, Check] = {
     "model": (lambda value: value is None or _text(value), "a path, or null,"),
     "fingerprint": TEXT,
@@ -81,4 +95,5 @@ DOCUMENT: dict[str, Check] = {
     "view": FIELDS,
     "probe": TEXT,
     "preset": TEXT,
+    "corpus": FIELDS,
 }

@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mlxdecoder.app.session.checks import DOCUMENT, SAMPLING, VIEW, check
+from mlxdecoder.app.session.checks import CORPUS, DOCUMENT, SAMPLING, VIEW, check
+from mlxdecoder.app.session.corpus_choice import CorpusChoice
 from mlxdecoder.errors import UserError
 from mlxdecoder.files import write_text
 
@@ -51,7 +52,7 @@ class View:
 
 @dataclass(frozen=True)
 class Document:
-    """A session: the model by path and fingerprint, the sentence, what is forced, what is broken, what is looked at."""
+    """A session: the model by path and fingerprint, the sentence, what is forced, broken, looked at, and trained on."""
 
     model: str | None = None  # None is the packaged model
     fingerprint: str = ""
@@ -62,6 +63,7 @@ class Document:
     view: View = field(default_factory=View)
     probe: str = FIRST_SENTENCE
     preset: str = "toy"
+    corpus: CorpusChoice = field(default_factory=CorpusChoice)
 
     def looking(self, **changes: Any) -> Document:
         """The same session, looked at otherwise."""
@@ -97,9 +99,10 @@ class Document:
 
 def _document(content: dict[str, Any], name: str) -> Document:
     check(content, DOCUMENT, name)
-    sampling, view = content.get("sampling", {}), content.get("view", {})
+    sampling, view, corpus = (content.get(part, {}) for part in ("sampling", "view", "corpus"))
     check(sampling, SAMPLING, f"{name}: sampling")
     check(view, VIEW, f"{name}: view")
+    check(corpus, CORPUS, f"{name}: corpus")
     return Document(
         **{
             **content,
@@ -107,5 +110,6 @@ def _document(content: dict[str, Any], name: str) -> Document:
             "sampling": Sampling(**sampling),
             "view": View(**view),
             "mistakes": tuple(content.get("mistakes", ())),
+            "corpus": CorpusChoice.from_dict(corpus),
         }
     )

@@ -43,11 +43,11 @@ COMPARISON = """\
 
 import mlxdecoder  # before mlx
 from mlxdecoder.mistakes.effects import compare
-from mlxdecoder.mistakes.experiments import BESIDE, PROBE%(words)s
+from mlxdecoder.mistakes.experiments import other_sentence%(words)s
 
 checkpoint = mlxdecoder.load(%(load)s)
 sentence = %(sentence)s
-beside = PROBE if sentence == BESIDE else BESIDE  # for mistakes that need company
+beside = other_sentence(checkpoint.tokenizer, sentence)  # for mistakes that need company
 found = compare(checkpoint, %(mistakes)s, sentence, beside)
 print(checkpoint.tokenizer.decode(found.correct), "|", checkpoint.tokenizer.decode(found.mistaken))
 right, wrong = (%(map)s.weights for side in (found.told.correct, found.told.mistaken))
@@ -64,7 +64,7 @@ def script(document: Document, architecture: str = "translator") -> str:
     Afterwards `values` are all heads as they are on screen [L, H, T, S]; a page of the weights is saved too.
     """
     view = document.view
-    if document.mistakes and view.at_once and view.stage == "weights" and architecture == "translator":
+    if document.mistakes and view.at_once and view.stage == "weights" and architecture != "encoder":
         return _comparison(document)
     return "\n".join(_Script(document, architecture).lines()) + "\n"
 
@@ -142,8 +142,7 @@ class _Script:
             yield f"from mlxdecoder.words import {'WordMap' if self._pages else 'merge, words_of'}"
 
     def _source(self) -> str:
-        ids = f"tokenizer.encode({self.document.sentence!r})"
-        return f"[model.config.begin_id, *{ids}]" if self.architecture == "language_model" else ids
+        return f"checkpoint.read({self.document.sentence!r})"
 
     def _one_picture(self) -> Iterator[str]:
         if self.document.mistakes and self.view.side != "right":

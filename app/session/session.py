@@ -11,6 +11,7 @@ from mlxdecoder.app.paths import is_file
 from mlxdecoder.app.protocol import Message
 from mlxdecoder.app.session.catalogue import Entry, Model, Preset, entry_of, model_of
 from mlxdecoder.app.session.compared import Compared, compared_of
+from mlxdecoder.app.session.corpora import Corpora
 from mlxdecoder.app.session.document import Document
 from mlxdecoder.app.session.history import History
 from mlxdecoder.app.session.recording import Picture, Recording, difference
@@ -40,9 +41,11 @@ class Session:
         self.compared: Compared | None = None  # what the heatmaps show while mistakes are on
         self.seeks = False  # whether to turn to where a mistake shows, as soon as that is known
         self.training = TrainingLog()
+        self.corpora = Corpora(self, self._tell)
         self.twins: dict[str, TrainingLog] = {}
         self.told: dict[str, Message] = {}  # the newest verdict, diagnosis, shapes, cost, exported, welcome
         self.notice = ""
+        self._unfit = ""  # what was said of the newest generation that was refused
         self.alive = False
         self.runs = Path("runs")  # where trainings keep their folders; the settings say
         self.interrupted: dict[str, Any] | None = None  # what to ask to go on with a training that was cut off
@@ -138,6 +141,8 @@ class Session:
         """Generate anew, with the mistakes that are on, and beside it without; then compare the two."""
         self.cancel("wrong", "right", "pictures")
         self.recordings, self.compared = {"wrong": Recording()}, None
+        if self._unfit and self.notice == self._unfit:
+            self.say("")
         self._ask("wrong", "generate", self._generation(self.document.mistakes))
         if self.document.mistakes:
             self.recordings["right"] = Recording()
@@ -146,10 +151,10 @@ class Session:
             self._ask("pictures", "compare", compared)
         self._tell("recording")
 
-    def ask(self, kind: str, /, **fields: Any) -> int:
-        """Ask for something that has one answer; a newer request of the same kind makes the older one stale."""
-        self.cancel(kind)
-        return self._ask(kind, kind, fields)
+    def ask(self, kind: str, purpose: str = "", /, **fields: Any) -> int:
+        """Ask for something; a newer request of the same kind, or for the same purpose, makes the older one stale."""
+        self.cancel(purpose or kind)
+        return self._ask(purpose or kind, kind, fields)
 
     def train(self, **fields: Any) -> None:
         """Train, or go on; see `train` in messages.py."""
@@ -225,6 +230,7 @@ class Session:
         """The worker is gone: nothing that was asked will be answered."""
         self.alive = False
         self._purposes.clear()
+        self.corpora.worker_ended()
         if self.training.state != "idle":
             self._cut_off()
         for twin in self.twins.values():
@@ -246,7 +252,11 @@ class Session:
         self._tell("notice")
 
     def _take(self, purpose: str, message: Message) -> None:
-        if message.kind in ("refused", "broken"):
+        if purpose in self.corpora.logs:
+            self.corpora.take(purpose, message)
+            if message.kind == "broken":
+                self._refused(purpose, message)
+        elif message.kind in ("refused", "broken"):
             self._refused(purpose, message)
         elif purpose in ("wrong", "right"):
             self.recordings[purpose].take(message)
@@ -290,7 +300,7 @@ class Session:
             self.twins = {}
             self._tell("twin")
         if purpose in self.recordings:
-            self.recordings[purpose].reason = "refused"
+            self.recordings[purpose].reason, self._unfit = "refused", message["message"]
             self._tell("recording")
         if purpose == "open":
             self._keep_model()
@@ -390,4 +400,4 @@ class Session:
 
 def _asks_anew(before: Document, after: Document) -> bool:
     """Whether what was generated for one document does not fit the other."""
-    return replace(before, view=after.view, probe=after.probe, preset=after.preset) != after
+    return replace(before, view=after.view, probe=after.probe, preset=after.preset, corpus=after.corpus) != after

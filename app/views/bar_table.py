@@ -155,8 +155,12 @@ class BarTable(QTableView):
         self.clicked.connect(self._clicked)
 
     def sizeHint(self) -> QSize:
-        rows = self._rows * self.verticalHeader().defaultSectionSize()
-        return QSize(200, self.horizontalHeader().sizeHint().height() + rows + 2 * self.frameWidth())
+        return QSize(200, self.height_of(self._rows))
+
+    def height_of(self, rows: int) -> int:
+        """The height in which so many rows are in sight."""
+        inside = rows * self.verticalHeader().defaultSectionSize()
+        return self.horizontalHeader().sizeHint().height() + inside + 2 * self.frameWidth()
 
     def fill(self, rows: Sequence[Row], most: Mapping[int, float] = MappingProxyType({})) -> None:
         """Show these rows; `most` are the values of bars that fill their cells, by column, else 1."""

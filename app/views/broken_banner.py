@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 from mlxdecoder.app.bridge import Bridge
 from mlxdecoder.app.session.session import Session
 from mlxdecoder.app.views.parts import Text, button
-from mlxdecoder.app.views.switching import back_to_correct, title
+from mlxdecoder.app.views.switching import back_to_correct, hindrance, title
 from mlxdecoder.app.views.wording import counted
 
 
@@ -35,12 +35,13 @@ class BrokenBanner(QFrame):
 
     @Slot(str)
     def session_changed(self, topic: str) -> None:
-        if topic in ("document", "welcome"):
+        if topic in ("document", "welcome", "model"):
             self._show()
 
     def _show(self) -> None:
         chosen = self._session.document.mistakes
-        titles = "; ".join(title(self._session, name) for name in chosen)
+        named = {name: hindrance(self._session, name) for name in chosen}
+        titles = "; ".join(f"{title(self._session, name)}{f' ({why})' if why else ''}" for name, why in named.items())
         self._text.say(f"{counted(len(chosen), 'mistake')} switched on: {titles}")
         # What has no parent yet must not be shown: it would become a window.
         if self.parent() is not None or not chosen:

@@ -10,7 +10,7 @@ from mlxdecoder.app.session.catalogue import Entry
 from mlxdecoder.app.session.session import Session
 from mlxdecoder.app.views.code_lines import CodeLine
 from mlxdecoder.app.views.parts import Column, Text, button, named
-from mlxdecoder.app.views.switching import advice, switch
+from mlxdecoder.app.views.switching import advice, hindrance, switch
 from mlxdecoder.app.views.verdict import Verdict
 
 
@@ -70,7 +70,7 @@ class Card(QWidget):
 
     @Slot(str)
     def session_changed(self, topic: str) -> None:
-        if topic in ("document", "welcome"):
+        if topic in ("document", "welcome", "model"):
             self._show()
 
     def _show(self) -> None:
@@ -79,7 +79,8 @@ class Card(QWidget):
         if entry is None:
             return
         self._title.say(f"{entry.number}. {entry.title}")
-        self._advice.say(advice(entry))
+        why = hindrance(self._session, entry.id)
+        self._advice.say(f"{why.capitalize()}." if why else advice(entry))
         self.on.setChecked(entry.id in self._session.document.mistakes)
         self._right.show_code(entry.right, entry.wrong)
         self._wrong.show_code(entry.wrong, entry.right)

@@ -1,4 +1,4 @@
-"""Right and mistaken beside each other, in words: what each translates, and where they part."""
+"""Right and mistaken beside each other, in words: what each writes, and where they part."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Comparison(QWidget):
         self._asked_of: object = None
         self._hint, self._right, self._wrong, self._rest = Text("Compare"), Text(strong=True), Text(strong=True), Text()
         self._names = (Text("Right"), Text("Mistaken"))
-        self.ask = button("Compare", "Translate the sentence with and without the mistakes that are on")
+        self.ask = button("Compare", "Write it with and without the mistakes that are on")
         self.ask.clicked.connect(self._ask)
         column = QVBoxLayout(self)
         for widget in (self._hint, self.ask, self._names[0], self._right, self._names[1], self._wrong, self._rest):

@@ -24,7 +24,7 @@ from mlxdecoder.app.views.announcing import announce
 from mlxdecoder.app.views.grid_layout import GridLayout
 from mlxdecoder.app.views.grid_painter import GridPainter
 from mlxdecoder.app.views.scrolled import ScrolledPicture
-from mlxdecoder.app.views.shown import shown
+from mlxdecoder.app.views.shown import shared_by, shown
 from mlxdecoder.app.views.small_maps import SmallMaps
 
 FAR = 10**6
@@ -82,7 +82,7 @@ class HeatmapGrid(ScrolledPicture):
         if self._maps is None:
             return EMPTY
         name = f"mean of the heads of layer {layer}" if self._averaged else f"layer {layer}, head {head}"
-        return "; ".join([name, *self._maps.findings(layer, head)])
+        return "; ".join([name, *self._maps.findings(layer, head), *shared_by(self._session, head)])
 
     def minimumSizeHint(self) -> QSize:
         return QSize(160, 120)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QStackedWidget, QToolButton, QVBoxLayout, QWidget
@@ -11,8 +13,9 @@ from mlxdecoder.app.session.session import Session
 from mlxdecoder.app.views import words
 from mlxdecoder.app.views.announcing import announce
 from mlxdecoder.app.views.map_panel import MapPanel
-from mlxdecoder.app.views.shown import Head, head_of, shown, side_shown
+from mlxdecoder.app.views.shown import Head, head_of, shared_by, shown, side_shown
 from mlxdecoder.app.views.table import HeadTable
+from mlxdecoder.heads import ABOUT_SINKS
 from mlxdecoder.maps import KINDS
 from mlxdecoder.words import MERGED
 
@@ -42,6 +45,7 @@ class HeadView(QWidget):
         self._zoom = 1.0
         self._columns = {side: _Column(side) for side in ("right", "wrong", "change")}
         self._title, self._findings, self._reading = _line("title"), _line("findings"), _line("reading")
+        self._remarks = _line("remarks")
         self._table, self._pages = HeadTable(), QStackedWidget()
         self._put_together()
         bridge.changed.connect(self.session_changed)
@@ -72,6 +76,11 @@ class HeadView(QWidget):
         """What is wrong in it."""
         return self._findings.text()
 
+    @property
+    def remarks(self) -> str:
+        """What is worth knowing of it."""
+        return self._remarks.text()
+
     # How it is put together -------------------------------------------------------------------------------------
 
     def _put_together(self) -> None:
@@ -99,6 +108,7 @@ class HeadView(QWidget):
         page.setContentsMargins(0, 0, 0, 0)
         page.addLayout(top)
         page.addWidget(self._findings)
+        page.addWidget(self._remarks)
         page.addWidget(self._pages, 1)
         page.addWidget(self._reading)
 
@@ -129,7 +139,7 @@ class HeadView(QWidget):
         chosen = heads.get(side_shown(self._session)) or next(iter(heads.values()), None)
         self._title.setText("" if chosen is None else chosen.title)
         self._title.setToolTip(f"{ABOUT} {MERGED}" if self._session.merges_words else ABOUT)
-        self._tell_findings([head for head in heads.values() if head is not None])
+        self._tell_lines([head for head in heads.values() if head is not None])
         self._pages.setCurrentIndex(2 if chosen is None else int(self._as_table.isChecked()))
         if self._as_table.isChecked():
             self._table.show_head(chosen)
@@ -190,11 +200,14 @@ class HeadView(QWidget):
             if told and panel.hasFocus():
                 announce(panel, " ".join(told))
 
-    def _tell_findings(self, heads: list[Head]) -> None:
-        said = [(words.SIDES[head.side][0], finding) for head in heads for finding in head.findings()]
-        lines = [f"{side}: {finding}" if len(heads) > 1 else finding for side, finding in said]
-        self._findings.setText("\n".join(lines))
-        self._findings.setVisible(bool(lines))
+    def _tell_lines(self, heads: list[Head]) -> None:
+        """What is wrong, and what is worth knowing."""
+        sinks = _of_sides(heads, Head.sinks)
+        shared = shared_by(self._session, self._session.document.view.head) if heads else []
+        for line, told in ((self._findings, _of_sides(heads, Head.findings)), (self._remarks, [*sinks, *shared])):
+            line.setText("\n".join(one[:1].upper() + one[1:] for one in told))
+            line.setVisible(bool(told))
+        self._remarks.setToolTip(ABOUT_SINKS if sinks else "")
 
     # Moving -----------------------------------------------------------------------------------------------------
 
@@ -238,6 +251,12 @@ class _Column(QWidget):
         self._name.setVisible(not alone or self.side == "change")
         findings = head.findings()
         self.panel.setAccessibleName(f"Heatmap: {head.title}, {name.lower()}. {' '.join(findings)}".strip())
+
+
+def _of_sides(heads: list[Head], told: Callable[[Head], list[str]]) -> list[str]:
+    """What is told of each head, with the name of its side where there are several."""
+    said = [(words.SIDES[head.side][0], one) for head in heads for one in told(head)]
+    return [f"{side}: {one}" if len(heads) > 1 else one for side, one in said]
 
 
 def _line(name: str) -> QLabel:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtGui import QFocusEvent, QFont, QFontDatabase, QPainter, QPaintEvent, QPalette, QPen
 from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
@@ -87,6 +87,23 @@ class Scrolled(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setWidget(inside)
+
+
+class _Unwheeled(QObject):
+    """Leaves the wheel to what a widget without the focus lies in."""
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() != QEvent.Type.Wheel or (isinstance(watched, QWidget) and watched.hasFocus()):
+            return False
+        event.ignore()
+        return True
+
+
+def unwheeled(widget: Named) -> Named:
+    """A choice in a panel that scrolls: it must not change because it comes under the pointer."""
+    widget.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    widget.installEventFilter(_Unwheeled(widget))
+    return widget
 
 
 def named(widget: Named, name: str) -> Named:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -13,11 +11,8 @@ from mlxdecoder.app.session.session import Session
 from mlxdecoder.app.session.word_picture import WordPicture
 from mlxdecoder.app.views import words
 from mlxdecoder.app.views.colours import Scale, scale_of
+from mlxdecoder.heads import Sinks, find_sinks
 from mlxdecoder.maps import TOLERANCE
-
-SINK = 0.5  # of the weight, on average
-FEWEST_ROWS = 4  # less says nothing of an average
-SPECIAL = re.compile(r"[<\[].*[>\]]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +51,11 @@ def shown(session: Session, side: str | None = None) -> Shown | None:
     if picture is None or not picture.values.size:
         return None
     steps = picture.kind != "encoder" and not session.reads_at_once
-    rows = picture.values.shape[2]
-    shown_rows = rows if view.step is None or not steps else min(view.step + 1, rows)
-    scale = scale_of(picture.stage, side, session.reach())
     recordings = tuple(session.recordings.get(one) for one in ("right", "wrong"))
+    rows = picture.values.shape[2]
+    read = next((len(one.prompt) for one in recordings if one), 1)  # in the first step
+    shown_rows = rows if view.step is None or not steps else min(read + view.step, rows)
+    scale = scale_of(picture.stage, side, session.reach())
     about = (picture.kind, picture.stage, side, view.average, session.reads_at_once, session.merges_words)
     return Shown(picture, side, shown_rows, steps, scale, recordings, about)
 
@@ -131,6 +127,12 @@ class Head:
             found.append(f"▨ {missing} of {self.values.size} cells are no number")
         return found
 
+    def sinks(self) -> list[str]:
+        """Its sinks in words."""
+        if self.sums is None:
+            return []
+        return tell_sinks(find_sinks(self.values[None, None], self.intended, self.keys), self.keys, 0, 0)
+
 
 def head_of(shown: Shown, layer: int, head: int, title: str) -> Head:
     """One head of what is shown; a layer or head that is not there gives the last one."""
@@ -164,29 +166,25 @@ def outside_of(shown: Shown, first: int = 0) -> np.ndarray:
     return np.zeros(part.values.shape[:3]) if shown.side == "change" else part.outside
 
 
-def sinks_of(shown: Shown) -> dict[tuple[int, int], list[tuple[int, float]]]:
-    """By layer and head, the keys that take more than half of the weight without a reason to: (key, share).
-
-    A sink is the first key or a mark; its share is the mean over the rows that may see it and something else. A few
-    rows make no sink.
-    """
+def sinks_of(shown: Shown) -> Sinks:
+    """The sinks of each layer and head, as far as it is shown; there are none but in weights."""
     picture, rows = shown.picture, shown.rows
-    found: dict[tuple[int, int], list[tuple[int, float]]] = {}
     if picture.stage != "weights" or shown.side == "change":
-        return found
-    intended = picture.intended[:rows]
-    choosing = intended & (intended.sum(axis=-1, keepdims=True) > 1)
-    for key in (at for at, token in enumerate(picture.keys) if at == 0 or is_mark(token)):
-        seeing = choosing[:, key]
-        if seeing.sum() < FEWEST_ROWS:
-            continue
-        share = picture.values[:, :, :rows, key][:, :, seeing].mean(axis=-1, dtype=np.float64)
-        for layer, head in np.argwhere(share > SINK).tolist():
-            found.setdefault((layer, head), []).append((key, float(share[layer, head])))
-    return found
+        return {}
+    return find_sinks(picture.values[:, :, :rows], picture.intended[:rows], picture.keys)
 
 
-@lru_cache(4096)
-def is_mark(token: str) -> bool:
-    """Whether a token is punctuation or one of a model's own marks, such as <s>."""
-    return not any(character.isalnum() for character in token) or bool(SPECIAL.fullmatch(token))
+def tell_sinks(sinks: Sinks, keys: tuple[str, ...], layer: int, head: int) -> list[str]:
+    """The sinks of one head in words."""
+    return [
+        f"sink: {words.whole(keys[key])} (key {key}) takes {share:.0%} of the weight on average"
+        for key, share in sinks.get((layer, head), [])
+    ]
+
+
+def shared_by(session: Session, head: int) -> list[str]:
+    """With which heads this one shares its keys and values; nothing where it does not, and for a mean of heads."""
+    model = session.model
+    if model is None or session.document.view.average or not model.grouping.shares:
+        return []
+    return [model.grouping.describe(min(head, model.heads - 1))]

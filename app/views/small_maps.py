@@ -6,7 +6,7 @@ import numpy as np
 
 from mlxdecoder.app.views import words
 from mlxdecoder.app.views.raster import Pixels
-from mlxdecoder.app.views.shown import Shown, outside_of, sinks_of
+from mlxdecoder.app.views.shown import Shown, outside_of, sinks_of, tell_sinks
 from mlxdecoder.maps import TOLERANCE
 
 
@@ -46,8 +46,4 @@ class SmallMaps:
         outside = self.outside(layer, head)
         unit = words.UNITS[self.shown.picture.stage]
         leaks = [] if outside is None else [f"{unit} outside the intended mask, up to {words.number(outside)} in a row"]
-        keys = self.shown.picture.keys
-        return leaks + [
-            f"sink: {words.whole(keys[key])} (key {key}) takes {share:.0%} of the weight on average"
-            for key, share in self.sinks.get((layer, head), [])
-        ]
+        return leaks + tell_sinks(self.sinks, self.shown.picture.keys, layer, head)

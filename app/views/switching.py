@@ -8,6 +8,11 @@ from dataclasses import replace
 from mlxdecoder.app.session.catalogue import Entry
 from mlxdecoder.app.session.session import Session
 
+LACKS = {
+    "language_model": "a language model has neither a source nor cross-attention",
+    "encoder": "an encoder has neither a decoder nor cross-attention",
+}
+
 
 def switch(session: Session, name: str, on: bool) -> None:
     """Switch one mistake on or off, in whatever combination, and generate anew."""
@@ -36,6 +41,14 @@ def _become(session: Session, what: str, chosen: Iterable[str], shows: bool = Fa
 def title(session: Session, name: str) -> str:
     """The title of a mistake; its id where the catalogue does not know it."""
     return session.entries[name].title if name in session.entries else name
+
+
+def hindrance(session: Session, name: str) -> str:
+    """Why a mistake cannot show in the open model, whatever is done; "" where it can."""
+    entry, model = session.entries.get(name), session.model
+    if entry is None or model is None or model.architecture in entry.concerns:
+        return ""
+    return f"not applicable: {LACKS[model.architecture]}"
 
 
 def shows_in(entry: Entry) -> str:

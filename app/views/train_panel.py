@@ -9,6 +9,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QGridLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
 from mlxdecoder.app.bridge import Bridge
+from mlxdecoder.app.paths import is_file
 from mlxdecoder.app.session.document import SUFFIX
 from mlxdecoder.app.session.session import Session
 from mlxdecoder.app.views.announcing import announce
@@ -43,8 +44,9 @@ class TrainPanel(QWidget):
         column = QVBoxLayout(self)
         for widget in (self._buttons(), self._state, self._progress, self._pace, self._kept):
             column.addWidget(widget)
-        inside = Column(self.settings, self.curves, self.probe, stretched=False)
-        column.addWidget(Scrolled(inside, "Settings, curves and probe"), 1)
+        # The curves stay where they are when the training ends, and the settings come back.
+        inside = Column(self.curves, self.settings, self.probe, stretched=False)
+        column.addWidget(Scrolled(inside, "Curves, settings and probe"), 1)
         bridge.changed.connect(self.session_changed)
         self.settings.changed.connect(self._show)
         self._show()
@@ -163,7 +165,7 @@ class TrainPanel(QWidget):
         self._began = True
         self._session.train(
             preset=self._session.document.preset,
-            corpus=None if self.settings.corpus is None else str(self.settings.corpus),
+            **self._session.document.corpus.wishes,
             folder=str(folder),
             steps=None if resume else self.settings.steps.value(),
             resume=resume,
@@ -172,17 +174,18 @@ class TrainPanel(QWidget):
         )
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if _corpus_of(event) and self._session.training.state == "idle":
+        if _corpora_of(event) and self._session.training.state == "idle":
             event.acceptProposedAction()
         else:
             event.ignore()  # sessions and models are for the window
 
     def dropEvent(self, event: QDropEvent) -> None:
-        self.settings.take_corpus(_corpus_of(event))
+        self.settings.take_corpus(*_corpora_of(event))
         event.acceptProposedAction()
 
 
-def _corpus_of(event: QDropEvent) -> Path | None:
-    """The one file of sentences that is dropped, if it is one."""
+def _corpora_of(event: QDropEvent) -> list[Path]:
+    """The one file of sentences that is dropped, or the two, if it is so."""
     paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
-    return paths[0] if len(paths) == 1 and paths[0].is_file() and paths[0].suffix != SUFFIX else None
+    fit = len(paths) <= 2 and all(is_file(path) and path.suffix != SUFFIX for path in paths)
+    return paths if fit else []

@@ -7,25 +7,25 @@ import os
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QFileDialog,
     QFormLayout,
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QSpinBox,
     QWidget,
 )
 
 from mlxdecoder.app.bridge import Bridge
-from mlxdecoder.app.paths import ALL_FILES, CORPORA, is_file, is_taken
+from mlxdecoder.app.paths import is_file, is_taken
 from mlxdecoder.app.session.session import INDEX, Session
-from mlxdecoder.app.views.parts import button, named
+from mlxdecoder.app.views.corpus_rows import CorpusRows, add_row
+from mlxdecoder.app.views.parts import Text, button, named, unwheeled
 from mlxdecoder.app.views.wording import counted
 
-BUILT_IN = "Toy sentences"
 MOST_STEPS = 1_000_000
 
 
@@ -37,47 +37,52 @@ class TrainSettings(QWidget):
     def __init__(self, session: Session, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session = session
-        self.corpus: Path | None = None
         self._steps_of = ""  # the preset whose usual steps were taken
+        self._proposed = ""  # as the folder
         self._make()
         form = QFormLayout(self)
         form.setContentsMargins(0, 0, 0, 0)
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
-        _add(form, "Preset", self.preset)
-        _add(form, "Sentences", self._corpus, self._choose_corpus, self._built_in)
-        _add(form, "Kept in", self._folder, self._choose_folder)
-        _add(form, "Steps", self.steps)
-        _add(form, "Probe", self.probe)
+        add_row(form, "Preset", self.preset)
+        form.addRow(self.purpose)
+        self.corpora = CorpusRows(session, form, self)
+        add_row(form, "Kept in", self._place())
+        add_row(form, "Steps", self.steps)
+        add_row(form, "Probe", self.probe)
         form.addRow(self.mistaken)
         self._connect()
         bridge.changed.connect(self.session_changed)
         for topic in ("welcome", "document"):
             self.session_changed(topic)
+        self.corpora.refresh()
         self.propose_folder()
 
     def _make(self) -> None:
-        self.preset = named(QComboBox(minimumContentsLength=8), "Preset")
+        self.preset = unwheeled(named(QComboBox(minimumContentsLength=8), "Preset"))
         # Its longest title must not decide how wide the panel is.
         self.preset.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.steps = named(QSpinBox(minimum=1, maximum=MOST_STEPS), "Steps")
+        self.purpose = Text()
+        self.steps = unwheeled(named(QSpinBox(minimum=1, maximum=MOST_STEPS), "Steps"))
         self.steps.setGroupSeparatorShown(True)
         self.probe = named(QLineEdit(), "Probe sentence")
         self.probe.setToolTip("One sentence that is translated and looked at again and again while training goes on")
         self.mistaken = QCheckBox()
-        self._corpus = named(QLineEdit(BUILT_IN, readOnly=True), "Sentences to learn from")
-        self._corpus.setToolTip(
-            "Sentences and their translations: tab-separated, CSV, TMX, PO or JSON lines; or drop a file here"
-        )
+
+    def _place(self) -> QWidget:
+        """Where the training is kept."""
+        made = QWidget()
         self._folder = named(QLineEdit(), "Folder of the training")
-        self._choose_corpus = named(button("Choose…", "Choose a file of sentences"), "Choose sentences")
-        self._built_in = button("Built in", f"Back to the {BUILT_IN.lower()} that are built in")
         self._choose_folder = named(button("Choose…", "Choose where it is kept"), "Choose the folder of the training")
+        row = QHBoxLayout(made)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(self._folder)
+        row.addWidget(self._choose_folder)
+        made.setFocusProxy(self._folder)
+        return made
 
     def _connect(self) -> None:
         self.preset.activated.connect(self._preset_chosen)
         self.probe.editingFinished.connect(self._probe_written)
-        self._choose_corpus.clicked.connect(self._ask_for_corpus)
-        self._built_in.clicked.connect(self._take_built_in)
         self._choose_folder.clicked.connect(self._ask_for_folder)
         self._folder.textChanged.connect(self.changed)
 
@@ -101,6 +106,17 @@ class TrainSettings(QWidget):
             self._show_presets()
         if topic == "document":
             self._show_document()
+        if topic in ("welcome", "document", "corpus", "worker") and self.isVisible():
+            self._show_corpora()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._show_corpora()
+
+    def _show_corpora(self) -> None:
+        """Only while somebody sees it: a large file is not read before."""
+        self.corpora.refresh()
+        self.corpora.look()
 
     def _show_presets(self) -> None:
         self.preset.clear()
@@ -112,7 +128,7 @@ class TrainSettings(QWidget):
     def _show_document(self) -> None:
         document = self._session.document
         self.preset.setCurrentIndex(self.preset.findData(document.preset))
-        self.preset.setToolTip(self.preset.currentText())
+        self.purpose.say(next((one.purpose for one in self._session.presets if one.name == document.preset), ""))
         self._take_steps(document.preset)
         if not self.probe.hasFocus():
             self.probe.setText(document.probe)
@@ -127,38 +143,27 @@ class TrainSettings(QWidget):
         if usual and name != self._steps_of:
             self._steps_of = name
             self.steps.setValue(usual[0])
+            if self._folder.text() == self._proposed:
+                self.propose_folder()
 
     @Slot()
     def _preset_chosen(self) -> None:
         self._session.change("choose preset", preset=self.preset.currentData())
-        self.propose_folder()
 
     @Slot()
     def _probe_written(self) -> None:
         if self.probe.text().strip():
             self._session.change("change probe", probe=self.probe.text().strip())
 
-    def take_corpus(self, path: Path | None) -> None:
-        """Learn from this file, or from the sentences that are built in."""
-        self.corpus = path
-        self._corpus.setText(BUILT_IN if path is None else path.name)
-        self._corpus.setCursorPosition(0)
-        self._corpus.setToolTip(BUILT_IN if path is None else str(path))
-        self.changed.emit()
+    def take_corpus(self, *paths: Path) -> None:
+        """Learn from this file or these two, or from the sentences that are built in."""
+        self._session.corpora.choose([os.path.abspath(path) for path in paths])
 
     def propose_folder(self) -> None:
         """A folder that is not used yet."""
         name = self.preset.currentData() or self._session.document.preset
-        self._folder.setText(str(free_folder(self._session.runs, name)))
-
-    @Slot()
-    def _ask_for_corpus(self) -> None:
-        dialog = QFileDialog(self, "Choose a file of sentences", str(Path.home()))
-        dialog.setNameFilters([CORPORA, ALL_FILES])
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(self._corpus_selected)
-        dialog.open()
+        self._proposed = str(free_folder(self._session.runs, name))
+        self._folder.setText(self._proposed)
 
     @Slot()
     def _ask_for_folder(self) -> None:
@@ -168,26 +173,8 @@ class TrainSettings(QWidget):
         dialog.fileSelected.connect(self._folder.setText)
         dialog.open()
 
-    @Slot(str)
-    def _corpus_selected(self, path: str) -> None:
-        self.take_corpus(Path(path))
-
-    @Slot()
-    def _take_built_in(self) -> None:
-        self.take_corpus(None)
-
 
 def free_folder(base: Path, name: str) -> Path:
     """A folder for a new training that does not exist yet."""
     numbers = itertools.count(1)
     return next(folder for number in numbers if not is_taken(folder := base / f"{name} {number}"))
-
-
-def _add(form: QFormLayout, name: str, field: QWidget, *beside: QWidget) -> None:
-    """A row with a label that leads to its first widget."""
-    row = QHBoxLayout()
-    for widget in (field, *beside):
-        row.addWidget(widget)
-    label = QLabel(name)
-    label.setBuddy(field)
-    form.addRow(label, row)

@@ -73,6 +73,7 @@ class ViewBar(QWidget):
             (self._reading, self._reading_pair, "How the tokens are read"),
         ):
             box.setAccessibleName(name)
+            box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)  # another model has other kinds
             box.activated.connect(self._chosen)
             row.addWidget(pair)
         switches = ((self._average, AVERAGE, self._averaged), (self._words, WORDS, self._merged))

@@ -17,10 +17,9 @@ from mlxdecoder.contracts.finding import Finding, Report
 from mlxdecoder.contracts.ours import reports_of
 from mlxdecoder.errors import UserError
 from mlxdecoder.mistakes import Mistake, effects, find
-from mlxdecoder.mistakes.describe import SHOWN
-from mlxdecoder.mistakes.experiments import BESIDE, PROBE
-from mlxdecoder.models import Encoder, Translator
-from mlxdecoder.text.protocol import TextTokenizer
+from mlxdecoder.mistakes.describe import NO_SOURCE, SHOWN
+from mlxdecoder.mistakes.experiments import other_sentence
+from mlxdecoder.models import Encoder
 from mlxdecoder.training.checkpoint import Checkpoint
 
 SMALLEST_CHANGE = 0.0005  # of a weight, to be spoken of
@@ -29,7 +28,7 @@ TRAINS_ONLY = "This lives in what a model is told while training, so a trained o
 NO_DROPOUT = "This model has no dropout, so nothing can show; it needs one that was trained with dropout."
 NO_SHARED_HEADS = "The heads of this model share no keys and values, so nothing can show; it needs one that does."
 ONE_AT_A_TIME = (
-    "The translation stays the same, for it is written one token at a time, and nothing comes after the newest one. "
+    "What is written stays the same, for it is written one token at a time, and nothing comes after the newest one. "
     "The heatmaps are of all its tokens read at once, as in training."
 )
 
@@ -54,7 +53,7 @@ def compare(engine: Engine, message: Message, link: Link) -> None:
 def comparison(checkpoint: Checkpoint, names: Sequence[str], sentence: str) -> effects.Effects:
     """What these mistakes do to a sentence; raises `UserError` where nothing could be compared."""
     _check_comparable(checkpoint, [find(name) for name in names])
-    return effects.compare(checkpoint, names, sentence, _beside(checkpoint.tokenizer, sentence))
+    return effects.compare(checkpoint, names, sentence, other_sentence(checkpoint.tokenizer, sentence))
 
 
 def verdict(engine: Engine, message: Message, link: Link) -> None:
@@ -83,16 +82,8 @@ def diagnose(engine: Engine, message: Message, link: Link) -> None:
 def _check_comparable(checkpoint: Checkpoint, mistakes: Sequence[Mistake]) -> None:
     if not mistakes:
         raise UserError("mistakes: none is on, so there is nothing to compare; switch one on.")
-    if not isinstance(checkpoint.model, Translator):
-        kind = "an encoder" if isinstance(checkpoint.model, Encoder) else "a language model"
-        raise UserError(f"A comparison reads a sentence and its translation, and this model is {kind}.")
-
-
-def _beside(tokenizer: TextTokenizer, sentence: str) -> str | None:
-    """The other sentence, where one is needed: one of the toy grammar, if the model knows it word for word."""
-    other = PROBE if sentence.strip() == BESIDE else BESIDE
-    n_words = len(other.split()) + 1  # the full stop is one too
-    return other if len(tokenizer.encode(other)) == n_words else None
+    if isinstance(checkpoint.model, Encoder):
+        raise UserError("A comparison reads what a model writes, and this model is an encoder, which writes nothing.")
 
 
 def _arrays(view: effects.View) -> dict[str, np.ndarray]:
@@ -104,7 +95,10 @@ def _arrays(view: effects.View) -> dict[str, np.ndarray]:
 
 
 def _notes(checkpoint: Checkpoint, mistakes: Sequence[Mistake], sentence: str, found: effects.Effects) -> Iterator[str]:
-    config, needs = checkpoint.model.config, dict.fromkeys(need for mistake in mistakes for need in mistake.needs)
+    config = checkpoint.model.config
+    concerned = [mistake for mistake in mistakes if mistake.concerns(config.architecture)]
+    needs = dict.fromkeys(need for mistake in concerned for need in mistake.needs)
+    yield from (f"{mistake.title}: {NO_SOURCE}" for mistake in mistakes if mistake not in concerned)
     yield from (f"For the mistake to show, {SHOWN[need]}." for need in needs if need in MADE)
     if "dropout" in needs and not max(config.dropout, config.attention_dropout):
         yield NO_DROPOUT

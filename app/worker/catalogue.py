@@ -5,15 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from mlxdecoder.app.cards import CARDS
+from mlxdecoder.errors import UserError
 from mlxdecoder.mistakes import CATALOGUE, Mistake
-from mlxdecoder.training.presets import PRESETS
+from mlxdecoder.mistakes.entry import WITHOUT
+from mlxdecoder.training.presets import FOR_CORPUS, FOR_TOY, PRESETS, Preset
 
-TITLES = {
-    "toy": "Toy: 0.3 million parameters, the toy sentences in about a minute",
-    "small": "Small: 1.5 million parameters, short real sentences",
-    "real": "Real text: the same size, trained for an hour of one core",
-    "mac": "Real text on a Mac: 2.5 million parameters, big batches",
-}
 TOLD = (
     *("id", "number", "title", "stage", "right", "wrong", "heatmap", "curves", "generation"),
     *("trains_only", "generates_only", "harmless"),
@@ -27,10 +23,28 @@ def entries() -> list[dict[str, Any]]:
 
 def presets() -> list[dict[str, Any]]:
     """The sizes of model and training to choose from, the smallest first."""
-    return [{"name": name, "title": TITLES[name], "steps": preset.training.steps} for name, preset in PRESETS.items()]
+    usual_for = {FOR_TOY: "toy", FOR_CORPUS: "corpus"}
+    return [
+        {
+            "name": name,
+            "title": preset.title,
+            "purpose": preset.purpose,
+            "steps": preset.training.steps,
+            "usual_for": usual_for.get(name, ""),
+        }
+        for name, preset in PRESETS.items()
+    ]
+
+
+def find_preset(name: str) -> Preset:
+    """The preset of this name; UserError when there is none."""
+    if name not in PRESETS:
+        raise UserError(f"preset: {name!r} found; known are {', '.join(PRESETS)}.")
+    return PRESETS[name]
 
 
 def _entry(mistake: Mistake) -> dict[str, Any]:
     card = CARDS[mistake.id]
     told = {name: getattr(mistake, name) for name in TOLD}
+    told["concerns"] = [architecture for architecture in WITHOUT if mistake.concerns(architecture)]
     return {**told, "contracts": list(mistake.contracts), "question": card.question, "answer": card.answer}

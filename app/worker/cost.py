@@ -15,8 +15,8 @@ from mlxdecoder.app.worker.engine import Engine
 from mlxdecoder.app.worker.generation import encoded
 from mlxdecoder.app.worker.link import Link
 from mlxdecoder.app.worker.shapes import read_by_decoder
+from mlxdecoder.decoding import Decoding, generating
 from mlxdecoder.errors import UserError
-from mlxdecoder.generate import Decoding, generating
 from mlxdecoder.models import Encoder, LanguageModel, Translator
 from mlxdecoder.watch import Watch
 

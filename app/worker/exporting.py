@@ -19,6 +19,7 @@ from mlxdecoder.app.worker.link import Link
 from mlxdecoder.app.worker.watching import kinds_of
 from mlxdecoder.errors import UserError
 from mlxdecoder.files import write_text
+from mlxdecoder.heads import Grouping
 from mlxdecoder.html import AttentionView
 from mlxdecoder.maps import AttentionMap, save_numbers
 from mlxdecoder.mistakes import find
@@ -67,7 +68,9 @@ def _generated(engine: Engine, message: Message, link: Link) -> Exported:
             recording.take(told)
     kinds = sorted(kinds_of(checkpoint.model), key=lambda kind: kind != message["kind"])
     pictures = [recording.picture(kind, "weights") for kind in kinds]
-    maps = [_map(picture) for picture in pictures if picture is not None]
+    config = checkpoint.model.config
+    grouping = Grouping(config.n_heads, config.kv_heads)
+    maps = [_map(picture, grouping) for picture in pictures if picture is not None]
     if not (maps and maps[0].kind == message["kind"]) and not link.stopped():
         raise UserError(f"kind = {message['kind']!r}: this model has {', '.join(kinds)}.")
     mistakes = " + ".join(find(name).title for name in message["mistakes"])
@@ -84,8 +87,9 @@ def _compared(engine: Engine, message: Message) -> Exported:
     return Exported(maps, f"{message['sentence']} → {translation}", f"With mistakes: {titles}; {found.how}")
 
 
-def _map(picture: Picture) -> AttentionMap:
-    return AttentionMap(picture.kind, picture.values, picture.intended, list(picture.queries), list(picture.keys))
+def _map(picture: Picture, grouping: Grouping) -> AttentionMap:
+    queries, keys = list(picture.queries), list(picture.keys)
+    return AttentionMap(picture.kind, picture.values, picture.intended, queries, keys, grouping=grouping)
 
 
 def _figure(content: Exported, path: Path) -> None:

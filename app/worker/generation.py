@@ -16,10 +16,11 @@ from mlxdecoder.app.worker.engine import Engine, mistaken
 from mlxdecoder.app.worker.link import Link
 from mlxdecoder.app.worker.watching import AnyModel, Watcher, kinds_of
 from mlxdecoder.backend import log_softmax
+from mlxdecoder.decoding import Decoding, generating, token_limit
 from mlxdecoder.errors import UserError
-from mlxdecoder.generate import Decoding, generating, pad_right, token_limit
+from mlxdecoder.ids import pad_right
 from mlxdecoder.models import Encoder, LanguageModel, Translator
-from mlxdecoder.sampling import keep_rules
+from mlxdecoder.sampling import keep_rules, penalise
 from mlxdecoder.text.protocol import TextTokenizer
 from mlxdecoder.training.checkpoint import Checkpoint
 
@@ -94,7 +95,10 @@ def encoded(checkpoint: Checkpoint, sentence: str) -> list[int]:
     """
     model = checkpoint.model
     if model.config.n_patches:
-        raise UserError("model: it reads images; sentences cannot be shown with it.")
+        raise UserError(
+            "model: it reads images, which the app does not show; from Python, "
+            "mlxdecoder.show(mlxdecoder.load(folder), image) does."
+        )
     read = checkpoint.read(sentence)
     if not read:
         raise UserError("sentence: no words found in it; a sentence is wanted.")
@@ -114,18 +118,21 @@ def steps(model: LanguageModel | Translator, read: Sequence[int], wish: Wish, st
     seen = Watcher(model)
     with generating(model):
         decoding = Decoding(model, [read], watch=seen)
-    tokens, limit = decoding.first, token_limit(model, read, wish.max_tokens)
+    tokens, limit, said = decoding.first, token_limit(model, read, wish.max_tokens), list[int]()
     for number in range(limit):
         if stopped():
             return
         began = time.perf_counter()
         with generating(model):
-            logprobs = keep_rules(log_softmax(decoding.feed(tokens)), model.config, [number + 1 == limit])
+            logits = decoding.feed(tokens)
+            logits = penalise(logits, model.config.repetition_penalty, decoding.histories([said]))
+            logprobs = keep_rules(log_softmax(logits), model.config, [number + 1 == limit])
         token, held = choose(number, logprobs), sum(layer.nbytes for layer in decoding.cache)
         ends = "stop" if token in model.config.end_ids else "length" if number + 1 == limit else None
         yield Step(number, token, np.array(logprobs[0]), seen, held, time.perf_counter() - began, ends)
         if ends:
             return
+        said.append(token)
         tokens, seen = mx.array([[token]]), Watcher(model)
         decoding.watch = seen
 

@@ -28,6 +28,10 @@ class Run:
     unseen: int = 0
 
 
+class Stopped(Exception):
+    """The window wants no more of what it has asked for."""
+
+
 class Inbox:
     """Filled by the thread that reads, emptied by the one that computes; what controls a run acts at once."""
 

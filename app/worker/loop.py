@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import traceback
 from collections.abc import Callable
 from importlib import import_module
@@ -26,12 +27,14 @@ def _later(module: str, name: str) -> Job:
     return job
 
 
+BESIDE = frozenset({"inspect"})  # what reads files alone, has a thread of its own: a disk may be slow, or never answer
 JOBS: dict[str, Job] = {
     "open": _later("opening", "open_model"),
     "generate": _later("generation", "generate"),
     "shapes": _later("shapes", "tell_shapes"),
     "cost": _later("cost", "tell_cost"),
     "export": _later("exporting", "export"),
+    "inspect": _later("inspecting", "inspect"),
     "train": _later("training", "train"),
     "twin": _later("twins", "twin"),
     "compare": _later("breaking", "compare"),
@@ -55,7 +58,14 @@ class Loop:
             self._do(message, None)
 
     def _do(self, message: Message, serve: Callable[[], None] | None) -> None:
-        """Do one job; whatever goes wrong in it is told, and the next one has its turn."""
+        """Do one job, or begin one that is done beside the others."""
+        if message.kind in BESIDE:
+            threading.Thread(target=self._answer, args=(message, None), daemon=True).start()
+        else:
+            self._answer(message, serve)
+
+    def _answer(self, message: Message, serve: Callable[[], None] | None) -> None:
+        """Whatever goes wrong in a job is told, and the next one has its turn."""
         link = Link(message.run, self._inbox, self._send, serve)
         try:
             if message.kind not in JOBS:

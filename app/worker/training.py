@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from mlxdecoder.app.protocol import Message
+from mlxdecoder.app.worker.catalogue import find_preset
 from mlxdecoder.app.worker.engine import Engine
-from mlxdecoder.app.worker.link import Link
+from mlxdecoder.app.worker.inspecting import choice_of
+from mlxdecoder.app.worker.link import Link, Stopped
 from mlxdecoder.app.worker.looking_on import LookingOn
 from mlxdecoder.app.worker.probing import Probe, wording_of
 from mlxdecoder.commands.train_text import Origin, Text
@@ -19,16 +21,11 @@ from mlxdecoder.models import Translator
 from mlxdecoder.training.checkpoint import load_checkpoint, load_training
 from mlxdecoder.training.options import TrainingOptions
 from mlxdecoder.training.prepare import Prepared, fresh_model, prepare
-from mlxdecoder.training.presets import PRESETS
 from mlxdecoder.training.run_folder import RunFolder
 from mlxdecoder.training.trainer import Diverged, Trainer
 from mlxdecoder.translate import as_translator
 
 MOST_PIECES = 16_000  # before they are doubled
-
-
-class Stopped(Exception):
-    """The window wants no more of a training that has not begun yet."""
 
 
 @dataclass(frozen=True)
@@ -68,19 +65,15 @@ def train(engine: Engine, message: Message, link: Link) -> None:
 
 
 def _started(message: Message, link: Link) -> Plan:
-    if message["preset"] not in PRESETS:
-        raise UserError(f"preset: {message['preset']!r} found; known are {', '.join(PRESETS)}.")
-    preset, steps = PRESETS[message["preset"]], message.fields.get("steps")
+    preset, steps = find_preset(message["preset"]), message.fields.get("steps")
     options = preset.training if steps is None else replace(preset.training, steps=steps)
-    mistakes = [find(name).id for name in message.fields.get("mistakes") or ()]
+    origin = _origin(message)
     folder = RunFolder.fresh(message["folder"])
-    origin = _origin(message.fields.get("corpus"))
     text = _read(origin, link)
     prepared = _prepared(text, preset.vocab_size, link)
     model = fresh_model(preset.model, prepared.tokenizer, options.seed)
-    model.recipe = switch_on(mistakes)
-    kept = {"corpus": origin.corpus, "limit": origin.limit} | ({"mistakes": mistakes} if mistakes else {})
-    return Plan(model, text, prepared, options, folder, kept)
+    model.recipe = switch_on(origin.mistakes)
+    return Plan(model, text, prepared, options, folder, origin.to_dict())
 
 
 def _resumed(message: Message, link: Link) -> Plan:
@@ -101,19 +94,21 @@ def _resumed(message: Message, link: Link) -> Plan:
     return Plan(model, text, prepared, options, folder, kept, newest)
 
 
-def _origin(corpus: str | list[str] | None) -> Origin:
-    """One file of any format that corpora have, two files of equal length, or the toy grammar."""
-    names = [corpus] if isinstance(corpus, str) else corpus or []
-    if len(names) > 2:
-        raise UserError(f"corpus: {len(names)} files found; one or two are wanted.")
-    return Origin([str(Path(name).absolute()) for name in names], None)
+def _origin(message: Message) -> Origin:
+    """What `mlxdecoder train` would keep of the same choices."""
+    fields = message.fields
+    corpus, validation = (
+        [str(Path(name).absolute()) for name in fields.get(part) or ()] for part in ("corpus", "validation")
+    )
+    mistakes = tuple(find(name).id for name in fields.get("mistakes") or ())
+    return Origin(corpus, fields.get("limit"), mistakes, choice_of(message), tuple(validation))
 
 
 def _read(origin: Origin, link: Link) -> Text:
     say = _prepares(link)
     say("Reading the text")
     try:
-        text = origin.read()
+        text = origin.read(say)
     except UserError as error:  # which is worded for the command line
         raise UserError(str(error).removeprefix("--")) from None
     say(text.said)

@@ -10,14 +10,13 @@ from dataclasses import asdict
 from tqdm import tqdm
 
 from mlxdecoder.commands.common import Subparsers, add_command, add_json, command_line, print_json
-from mlxdecoder.commands.corpus_options import add_choice_options, chosen, corpus_files, two_at_most
+from mlxdecoder.commands.corpus_options import add_choice_options, as_typed, chosen, corpus_files, two_at_most
 from mlxdecoder.text.inspection import Inspection, inspect_corpus
 from mlxdecoder.text.inspection.report import describe, to_dict
 from mlxdecoder.text.readers import Row, Rows, open_rows
 from mlxdecoder.training.prepare import LONGEST
-from mlxdecoder.training.presets import PRESETS
+from mlxdecoder.training.presets import FOR_CORPUS, PRESETS
 
-PRESET = "small"  # what train takes for a corpus
 REPEATS = {"near-duplicate", "several-targets", "several-sources"}
 WRONG = {"swapped", "script"}
 
@@ -32,7 +31,7 @@ def add_parser(actions: Subparsers) -> None:
     )
     parser.add_argument("corpus", **corpus_files())
     add_choice_options(parser)
-    usual = f"count tokens as a training with this preset would (default: {PRESET})"
+    usual = f"count tokens as a training with this preset would (default: {FOR_CORPUS})"
     parser.add_argument("--preset", choices=tuple(PRESETS), help=usual)
     add_json(parser, "print one JSON object")
 
@@ -41,7 +40,7 @@ def run(options: argparse.Namespace) -> None:
     rows = _open(options)
     if not options.json:
         print(f"{rows.name}: {rows.format.describe()}\n", flush=True)
-    vocab_size = PRESETS[options.preset or PRESET].vocab_size
+    vocab_size = PRESETS[options.preset or FOR_CORPUS].vocab_size
     found = inspect_corpus(_bar(rows), lambda: _bar(_open(options)), LONGEST, vocab_size, options.limit)
     if options.json:
         print_json(
@@ -78,9 +77,5 @@ def _advice(options: argparse.Namespace, found: Inspection) -> list[str]:
 
 
 def _as_typed(options: argparse.Namespace) -> str:
-    """The files and the choices among their columns and languages, for a shell."""
-    words = list(options.corpus)
-    for name in ("columns", "languages"):
-        words += [f"--{name}", *getattr(options, name)] if getattr(options, name) else []
-    words += ["--limit", str(options.limit)] if options.limit else []
-    return shlex.join(words)
+    """The files and what was chosen of them, for a shell."""
+    return shlex.join([*options.corpus, *as_typed(options)])

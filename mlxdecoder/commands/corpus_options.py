@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from mlxdecoder.errors import UserError
 from mlxdecoder.text.corpus import Corpus, read_corpus
 from mlxdecoder.text.readers import Choice
 
 FORMATS = "tab-separated, CSV, TMX, gettext PO or JSON lines, or two files of equal length; plain, gzip or zip"
-
-
-def add_corpus_options(parser: argparse.ArgumentParser) -> None:
-    """`--corpus FILE [FILE]`, required, and what may be chosen of it."""
-    parser.add_argument("--corpus", required=True, **corpus_files())
-    add_choice_options(parser)
+LIMITS = {
+    "pairs": "read no further than N pairs that are kept; blank, half-blank and repeated rows do not count",
+    "rows": "read the first N rows of the corpus, whatever they hold",
+}
 
 
 def corpus_files() -> dict[str, Any]:
@@ -24,18 +23,35 @@ def corpus_files() -> dict[str, Any]:
     return {"nargs": "+", "metavar": "FILE", "help": f"{FORMATS}; which of them is found out"}
 
 
-def add_choice_options(parser: argparse.ArgumentParser) -> None:
-    """`--columns`, `--languages` and `--limit`."""
+def add_choice_options(parser: argparse.ArgumentParser, limit_of: Literal["pairs", "rows"] = "pairs") -> None:
+    """`--columns`, `--languages`, `--header` and `--limit`, which counts pairs that are kept, or rows of any kind."""
     two = ("SOURCE", "TARGET")
     parser.add_argument("--columns", nargs=2, metavar=two, help="columns of the corpus, by name or number from 1")
     parser.add_argument("--languages", nargs=2, metavar=two, help="languages of TMX, or endings in a zip file: en fr")
-    parser.add_argument("--limit", type=int, metavar="N", help="read the first N pairs of the corpus only")
+    named = "whether the first row of a table names the columns (default: found out)"
+    parser.add_argument("--header", action=argparse.BooleanOptionalAction, help=named)
+    parser.add_argument("--limit", type=_at_least_one, metavar="N", help=LIMITS[limit_of])
+
+
+def _at_least_one(text: str) -> int:
+    if not re.fullmatch(r"0*[1-9]\d{0,17}", text):
+        raise argparse.ArgumentTypeError(f"found {text}, wanted a number from 1")
+    return int(text)
 
 
 def chosen(options: argparse.Namespace) -> Choice:
-    """The choice that `--columns` and `--languages` say."""
+    """The choice that `--columns`, `--languages` and `--header` say."""
     columns, languages = (None if two is None else (two[0], two[1]) for two in (options.columns, options.languages))
-    return Choice(columns, languages)
+    return Choice(columns, languages, options.header)
+
+
+def as_typed(options: argparse.Namespace) -> list[str]:
+    """What was chosen, as words of a command line."""
+    words: list[str] = []
+    for name in ("columns", "languages"):
+        words += [f"--{name}", *getattr(options, name)] if getattr(options, name) else []
+    words += {True: ["--header"], False: ["--no-header"], None: []}[options.header]
+    return words + (["--limit", str(options.limit)] if options.limit else [])
 
 
 def read_chosen(files: Sequence[str], options: argparse.Namespace, option: str = "--corpus") -> Corpus:

@@ -15,6 +15,9 @@ from uuid import uuid4
 from mlxdecoder.errors import UserError
 from mlxdecoder.text.corpus import Pair
 from mlxdecoder.text.readers import open_rows
+from mlxdecoder.text.readers.encoding import LONGEST
+
+_SHOWN = 40  # characters of a line that is too long
 
 
 def check_new(folder: Path | str) -> None:
@@ -31,15 +34,23 @@ def write_parts(
 
     A part is `NAME.tsv`, or with `two_files` `NAME.source` and `NAME.target`; `packed` adds .gz. A tab-separated file
     begins with a header where its first pair would be taken for one. Raises UserError for a folder that is not empty,
-    and for pairs that would be read as another format, such as tab-separated ones with quotes around both sides.
+    and for pairs that would be read as another format, such as tab-separated ones with quotes around both sides, or in
+    longer lines than are read; OSError, naming the folder, where it cannot be written.
     """
     check_new(folder)
+    try:
+        return _write_parts(folder, parts, two_files, ".gz" if packed else "")
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(folder)) if error.errno else error from None
+
+
+def _write_parts(folder: Path | str, parts: Mapping[str, Sequence[Pair]], two_files: bool, packed: str) -> list[str]:
     temporary = Path(folder) / f".{uuid4().hex}"
     temporary.mkdir(parents=True)
     try:
         for name, pairs in parts.items():
             if pairs:
-                _write_part(temporary, name, pairs, two_files, ".gz" if packed else "")
+                _write_part(temporary, name, pairs, two_files, packed)
         names = sorted(file.name for file in temporary.iterdir())
         for name in names:
             os.replace(temporary / name, Path(folder) / name)
@@ -60,7 +71,7 @@ def _write_two_files(path: Path, pairs: Sequence[Pair], packed: str) -> bool:
     files = [path.with_name(f"{path.name}.{side}{packed}") for side in ("source", "target")]
     _write_lines(files[0], (pair.source for pair in pairs))
     _write_lines(files[1], (pair.target for pair in pairs))
-    return _read_as("two files", False, *files)
+    return _read_as("two files", None, *files)
 
 
 def _write_tab_separated(path: Path, pairs: Sequence[Pair], packed: str) -> bool:
@@ -78,10 +89,18 @@ def _write_lines(path: Path, lines: Iterable[str]) -> None:
         file: BinaryIO = files.enter_context(open(path, "wb"))
         if path.suffix == ".gz":  # without a time inside, so that the same pairs give the same bytes
             file = cast(BinaryIO, files.enter_context(gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0)))
-        file.writelines(f"{line}\n".encode() for line in lines)
+        file.writelines(_bytes(line, path.name) for line in lines)
 
 
-def _read_as(kind: str, header: bool, file: Path, other: Path | None = None) -> bool:
+def _bytes(line: str, name: str) -> bytes:
+    data = f"{line}\n".encode()
+    if len(data) > LONGEST:
+        wanted = f"wanted {LONGEST:,} at most, so that it can be read again; leave the longest sentences out"
+        raise UserError(f"{name}: {line[:_SHOWN]!r}… gives a line of {len(data):,} bytes; {wanted}")
+    return data
+
+
+def _read_as(kind: str, header: bool | None, file: Path, other: Path | None = None) -> bool:
     try:
         with open_rows(file, other) as rows:
             return (rows.format.kind, rows.format.header) == (kind, header)

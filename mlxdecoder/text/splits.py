@@ -117,8 +117,10 @@ def _taken(order: list[int], sizes: np.ndarray, size: int, name: str) -> list[in
         missing -= int(sizes[order[-1]])
         taken.append(order.pop())
     if missing:
+        held = size - missing
+        advice = f"{held} or fewer" if held else f"{sizes[order[-1]]} or more, or for 0" if order else "0"
         raise UserError(
-            f"{name}={size}: only {size - missing} pairs can be held out without a leak, the others hang together by "
-            f"sentences that they share; ask for {size - missing} or fewer"
+            f"{name}={size}: {f'only {held} pairs' if held else 'no pair'} can be held out without a leak, the others "
+            f"hang together by sentences that they share; ask for {advice}"
         )
     return taken

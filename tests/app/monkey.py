@@ -183,7 +183,7 @@ class Monkey:
         buttons = panel.buttons
         if self.window.session.training.state == "idle" and self.random.random() < 0.7:
             self.window.session.change("choose preset", preset="toy")  # one that gets somewhere
-            panel.settings.take_corpus(None)
+            panel.settings.take_corpus()
             panel.settings.propose_folder()
         for command in ("start", self.random.choice(("stop", "pause", "resume", "start"))):
             if buttons[command].isEnabled():

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from mlxdecoder.app.__main__ import main
+from mlxdecoder.app.screen import has_screen
 from mlxdecoder.commands import app as command
 
 Run = Callable[..., tuple[int, str, str]]
@@ -76,3 +77,29 @@ def test_without_qt_both_ways_to_start_say_what_to_install(
     monkeypatch.setattr("mlxdecoder.app.__main__.is_installed", lambda: False)
     assert main([]) == 2
     assert "pip install 'mlxdecoder[app]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("platform", "environment", "there"),
+    [
+        ("linux", {}, False),
+        ("linux", {"DISPLAY": ""}, False),
+        ("linux", {"DISPLAY": ":0"}, True),
+        ("linux", {"WAYLAND_DISPLAY": "wayland-0"}, True),
+        ("linux", {"QT_QPA_PLATFORM": "offscreen"}, True),
+        ("darwin", {}, True),
+        ("darwin", {"SSH_CONNECTION": "10.0.0.1 22"}, False),
+        ("win32", {}, True),
+    ],
+)
+def test_a_screen_is_known_by_the_environment(platform: str, environment: dict[str, str], there: bool) -> None:
+    assert has_screen(platform, environment) == there
+
+
+def test_without_a_screen_the_demo_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "linux")
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    status, _, said = run("app")
+    assert status == 2
+    assert "no screen found; `mlxdecoder demo`" in said

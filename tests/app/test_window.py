@@ -237,7 +237,7 @@ def test_a_corpus_that_is_dropped_is_shown_where_training_is(window: MainWindow,
     (tmp_path / "pairs.tsv").write_text("a\tb\n")
     drop(window, tmp_path / "pairs.tsv")
     assert window.composition.panels.currentWidget() is window.composition.train_panel
-    assert window.composition.train_panel.settings.corpus == tmp_path / "pairs.tsv"
+    assert window.session.document.corpus.files == (str(tmp_path / "pairs.tsv"),)
 
 
 def test_of_several_files_one_is_opened_and_that_is_said(window: MainWindow, tmp_path: Path) -> None:

@@ -85,7 +85,10 @@ def test_choices_are_kept_in_the_advice(run: Run, table: Path) -> None:
         (["split", "{table}", "--out", "{lines}"], "nothing is overwritten"),
         (["split", "{table}", "--out", "new", "--test", "many"], "'many' found; wanted a number of pairs"),
         (["split", "{table}", "--out", "new", "--test", "101%"], "'101%' found"),
-        (["split", "{table}", "--out", "new", "--test", 60], "60 pairs"),
+        (["split", "{table}", "--out", "new", "--test", "9" * 400], "found; wanted a number of pairs"),
+        (["split", "{table}", "--out", "new", "--test", 60], "--test 60: the corpus has 60 pairs; wanted fewer"),
+        (["split", "{lines}", "--out", "new"], "--validation=1: no pair can be held out"),
+        (["split", "{table}", "--out", "new", "--limit", -1], "--limit: found -1, wanted a number from 1"),
         (["leaks", "--train", "{table}", "--test", "missing.tsv"], "missing.tsv"),
     ],
 )
@@ -138,3 +141,21 @@ def test_a_split_of_a_tangled_corpus_has_no_leaks(run: Run, tmp_path: Path) -> N
     for part in ("validation", "test"):
         files = ["--train", tmp_path / "parts" / "train.tsv", "--test", tmp_path / "parts" / f"{part}.tsv"]
         assert run("corpus", "leaks", *files)[0] == 0
+
+
+def test_whether_there_is_a_header_can_be_said(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("eins,zwei\nGo.,Va !\nRun!,Cours !\n", encoding="utf-8")
+    rows = {"--header": 2, "--no-header": 3}
+    for option, count in rows.items():
+        _, out, _ = run("corpus", "inspect", path, option)
+        assert f"{count} rows" in out and f"train --corpus {path} {option}" in out
+
+
+@pytest.mark.parametrize(("pairs", "held_out"), [(3, 1), (60, 3), (1001, 50), (10_100, 500)])
+def test_a_split_holds_out_500_pairs_or_a_twentieth(run: Run, tmp_path: Path, pairs: int, held_out: int) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("".join(f"word {n}\tmot {n}\n" for n in range(pairs)))
+    status, out, err = run("corpus", "split", path, "--out", tmp_path / "parts")
+    assert status == 0, err
+    assert f"train {pairs - 2 * held_out:,}, validation {held_out}, test {held_out}" in out

@@ -80,11 +80,14 @@ def texts(excluded: str) -> st.SearchStrategy[str]:
     return st.text(st.characters(exclude_characters=excluded, exclude_categories=["Cs"]))
 
 
-@given(cells=st.lists(texts('\t\n\0\ufeff"'), min_size=2, max_size=3))
+@given(cells=st.lists(texts('\t\n\r\v\f\0\ufeff"'), min_size=2, max_size=3))
 def test_any_text_without_tabs_comes_back_from_a_file(
     tmp_path_factory: pytest.TempPathFactory, cells: list[str]
 ) -> None:
-    """Quotes are left out: in a row of nothing but tabs and quotes, nobody can tell whether they are those of CSV."""
+    """Quotes are left out: in a row of nothing but tabs and quotes, nobody can tell whether they are those of CSV.
+
+    So are the line ends of old printers, which are spaces afterwards.
+    """
     source, target = (unicodedata.normalize("NFC", cell).strip() for cell in cells[:2])
     path = write(tmp_path_factory.mktemp("any") / "a.tsv", '"The first," he said.\tone\n' + "\t".join(cells) + "\n")
     kept = [Pair(source, target)] if source and target else []
@@ -120,22 +123,45 @@ def test_a_corpus_without_pairs_is_refused_by_name(tmp_path: Path, content: str)
 
 def test_what_was_found_is_described_above_what_was_read(tmp_path: Path) -> None:
     told = read_corpus(write(tmp_path / "a.tsv.gz", "one\tun\ntwo\tdeux\n")).describe().split("\n")
-    assert told[0] == "a.tsv.gz: tab-separated, gzip, UTF-8; source: column 1, target: column 2."
+    assert told[0] == "a.tsv.gz: tab-separated, gzip, UTF-8, no header; source: column 1, target: column 2."
     assert told[1:] == ["Rows read: 2; pairs kept: 2."]
 
 
 @given(texts("\0"))
 def test_a_cleaned_text_is_one_line_and_stays_as_it_is(text: str) -> None:
     cleaned = clean(text)
-    assert not {"\n", "\t"} & set(cleaned)
+    assert not {"\n", "\t", "\r", "\v", "\f"} & set(cleaned)
     assert clean(cleaned) == cleaned == cleaned.strip()
 
 
 def test_line_ends_and_tabs_inside_become_single_spaces() -> None:
     assert clean("one,\r\n  two \t\tthree\n") == "one, two three"
+    assert clean("one\rtwo\vthree \f\r four\u2028five") == "one two three four\u2028five"
+
+
+def test_pairs_of_rows_with_more_cells_than_columns_are_told(tmp_path: Path) -> None:
+    text = "en,fr\nGo.,Va !\nHello, my friend,Bonjour\nRun!,Cours !,\nStop.,Halte.\n"
+    report = read_corpus(write(tmp_path / "a.csv", text)).report
+    assert (report.pairs, report.wide) == (4, 1)
+    assert "Kept, but have a look: more cells than columns 1." in report.describe()
+    copies = read_corpus(write(tmp_path / "b.csv", text + "Taxi,Taxi\n")).report.describe()
+    assert "have a look: source and target the same 1, more cells than columns 1." in copies
 
 
 @pytest.mark.parametrize("name", ["missing.tsv", "missing.tsv.gz", "."])
 def test_a_file_that_cannot_be_opened_is_refused_by_name(tmp_path: Path, name: str) -> None:
     with pytest.raises(UserError, match="cannot be read"):
         read_corpus(tmp_path / name)
+
+
+def test_the_progress_is_told_and_may_end_the_reading(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.tsv", "".join(f"word {n}\tmot {n}\n" for n in range(25_000)))
+    told: list[str] = []
+    assert len(read_corpus(path, progress=told.append).pairs) == 25_000
+    assert told == ["Reading a.tsv: 10,000 rows", "Reading a.tsv: 20,000 rows"]
+
+    def stop(text: str) -> None:
+        raise KeyboardInterrupt(text)
+
+    with pytest.raises(KeyboardInterrupt, match="10,000"):
+        read_corpus(path, progress=stop)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from mlxdecoder.errors import UserError
 from mlxdecoder.text.corpus import Pair, clean, read_corpus
 from mlxdecoder.text.parts import write_parts
 
-PAIRS = [Pair("Go.", "Va\u202f!"), Pair("a\rb\u2028c", 'a "quote"'), Pair("\U0001f600", "نعم")]
+PAIRS = [Pair("Go.", "Va\u202f!"), Pair("a\u2028b", 'a "quote"'), Pair("\U0001f600", "نعم")]
 
 odd = st.sampled_from(
     ['"', '""', "\r", "\u2028", "{", "<?xml", "no", "en", "1", ",", ";", "e\u0301", 'msgid "', "\x1f"]
@@ -77,6 +78,29 @@ def test_the_same_pairs_give_the_same_packed_bytes(tmp_path: Path) -> None:
     one, other = ((tmp_path / name / "train.tsv.gz").read_bytes() for name in ("one", "other"))
     assert one == other and one[4:8] == bytes(4)  # no time inside
     assert gzip.decompress(one).startswith(b"Go.\tVa")
+
+
+@pytest.mark.parametrize("two_files", [False, True])
+def test_lines_that_would_not_be_read_again_are_not_written(tmp_path: Path, two_files: bool) -> None:
+    side = "語" * (2**20 // 3)
+    pairs = [Pair("Go.", "Va !"), Pair(side[:-1], "x") if two_files else Pair(side[: 2**18], side[: 2**18])]
+    with pytest.raises(UserError, match=r"line of 1,\d\d\d,\d\d\d bytes; wanted 1,048,576 at most"):
+        write_parts(tmp_path, {"train": [*pairs, Pair(f"{side}語", "y")]}, two_files=two_files)
+    assert not list(tmp_path.iterdir())
+    if two_files:
+        write_parts(tmp_path, {"train": pairs}, two_files=True)
+        assert read_corpus(*sorted(tmp_path.iterdir())).pairs == pairs
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("mlxdecoder.text.parts.os.replace", full)
+    with pytest.raises(OSError, match="No space left") as error:
+        write_parts(tmp_path / "parts", {"train": PAIRS})
+    assert error.value.filename == str(tmp_path / "parts")
+    assert not list((tmp_path / "parts").iterdir())
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:

@@ -126,8 +126,12 @@ def test_sizes_that_need_a_leak_are_refused_with_what_is_possible() -> None:
     pairs = [*chain(100), *singles(3)]
     with pytest.raises(UserError, match="test=5: only 3"):
         split_without_leaks(pairs, 0, 5)
-    with pytest.raises(UserError, match="validation=2: only 1"):
+    with pytest.raises(UserError, match="validation=2: only 1 .* ask for 1 or fewer"):
         split_without_leaks(pairs, 2, 2)
+    twins = [Pair(f"source {n // 2}", f"target {n}") for n in range(20)]
+    with pytest.raises(UserError, match="test=1: no pair .* ask for 2 or more, or for 0"):
+        split_without_leaks(twins, 2, 1)
+    assert len(split_without_leaks(twins, 2, 2).train) == 16
 
 
 def test_leaks_are_the_test_pairs_with_a_side_in_training() -> None:

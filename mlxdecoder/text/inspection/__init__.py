@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -25,7 +26,7 @@ class Inspection:
 
     `dropped` says why the others are not, `suspicions` are about the pairs, `marks` about the text of all rows;
     findings without a row are left out. `scripts` counts the pairs by the scripts of their sides, `examples` holds rows
-    by place.
+    by place and by the mark that they show, long texts cut.
     """
 
     rows: int
@@ -36,7 +37,11 @@ class Inspection:
     too_long: TooLong
     scripts: Counter[tuple[str, str]]
     lengths: list[Lengths]
-    examples: dict[int, Row]
+    examples: dict[tuple[int, str], Row]
+
+    def example(self, finding: Finding, row: int) -> Row:
+        """One of the rows that a finding names, cut so that its point is in sight."""
+        return self.examples[row, finding.mark]
 
 
 def inspect_corpus(
@@ -44,45 +49,55 @@ def inspect_corpus(
 ) -> Inspection:
     """Inspect the rows of a corpus; `again` gives them once more, of which some are kept as examples.
 
-    `longest` is the limit of tokens a side in training, `vocab_size` what its tokenizer is asked for. With `limit`, the
-    rows that hold so many pairs count alone. About 50 bytes are kept for each row, three times as many for a moment,
+    `longest` is the limit of tokens a side in training, `vocab_size` what its tokenizer is asked for. With `limit`, no
+    more rows are read than hold so many pairs. About 50 bytes are kept for each row, three times as many for a moment,
     and no sentences but those of examples and of a sample. Raises UserError for what cannot be read, or not twice, and
     for a limit below 1.
     """
     if limit is not None and limit < 1:
         raise UserError(f"limit: found {limit}, wanted 1 or more pairs")
-    measures = _limited(measure(rows), limit)
+    measures = measure(rows, limit)
     found = fates(measures)
     tokens = candidates(measures, found.kept, longest)
-    drops, doubts, marks = dropped(found), [*suspicions(measures, found.kept)], [*marked(measures)]
-    wanted = {*tokens.sample, *tokens.longest, *(row for one in drops + doubts + marks for row in one.rows)}
-    picked = pick(again(), wanted) if wanted else {}
-    sample = [picked[place] for place in tokens.sample]
-    too_long = estimate(measures, found.kept, sample, longest, vocab_size)
+    groups = [dropped(found), [*suspicions(measures, found.kept)], [*marked(measures)]]
+    picked = _picked(again, tokens, chain(*groups))
+    too_long = estimate(measures, found.kept, [picked[place, ""] for place in tokens.sample], longest, vocab_size)
+    groups[0].append(_as_finding(too_long, tokens))
+    return _inspection(measures, found.kept, groups, too_long, picked)
+
+
+def _picked(
+    again: Callable[[], Iterable[Row]], tokens: Candidates, findings: Iterable[Finding]
+) -> dict[tuple[int, str], Row]:
+    """The rows that are looked at once more, by place and mark."""
+    wanted = {row: {""} for row in (*tokens.sample, *tokens.longest)}
+    for one in findings:
+        for row in one.rows:
+            wanted.setdefault(row, set()).add(one.mark)
+    return pick(again(), wanted) if wanted else {}
+
+
+def _inspection(
+    measures: Measures,
+    kept: np.ndarray,
+    groups: Sequence[Sequence[Finding]],
+    too_long: TooLong,
+    picked: dict[tuple[int, str], Row],
+) -> Inspection:
+    drops, doubts, marks = ([one for one in group if one.count] for group in groups)
     return Inspection(
         rows=len(measures.table),
-        pairs=int(found.kept.sum()),
-        dropped=_filled([*drops, _as_finding(too_long, tokens)]),
-        suspicions=_filled(doubts),
-        marks=_filled(marks),
+        pairs=int(kept.sum()),
+        dropped=drops,
+        suspicions=doubts,
+        marks=marks,
         too_long=too_long,
-        scripts=script_pairs(measures, found.kept),
-        lengths=[lengths_of(measures, found.kept, unit) for unit in ("characters", "words")],
+        scripts=script_pairs(measures, kept),
+        lengths=[lengths_of(measures, kept, unit) for unit in ("characters", "words")],
         examples=picked,
     )
-
-
-def _limited(measures: Measures, limit: int | None) -> Measures:
-    """The rows up to the one with which `limit` pairs are kept."""
-    if limit is None:
-        return measures
-    return measures.first(int(np.searchsorted(np.cumsum(fates(measures).kept), limit)) + 1)
 
 
 def _as_finding(too_long: TooLong, tokens: Candidates) -> Finding:
     said = f"more than {too_long.longest} tokens on a side; an estimate"
     return Finding("too-long", said, "", too_long.count, tuple(tokens.longest[: too_long.count]))
-
-
-def _filled(findings: Iterable[Finding]) -> list[Finding]:
-    return [one for one in findings if one.count]

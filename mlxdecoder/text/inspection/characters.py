@@ -19,8 +19,8 @@ MARKS = {
     "zero-width": "zero-width spaces and joiners; some scripts need the joiners",
     "soft-hyphen": "soft hyphens (U+00AD)",
     "direction": "marks of the writing direction",
-    "break": "a tab or line feed inside; training reads a space",
-    "carriage-return": "a lone carriage return inside",
+    "break": "a tab, line feed or form feed inside; training reads a space",
+    "carriage-return": "a carriage return inside; training reads a space",
     "line-separator": "line or paragraph separators (U+2028, U+2029)",
     "control": "control characters",
     "replacement": "replacement characters (U+FFFD): letters that an earlier step has lost",
@@ -43,7 +43,7 @@ _BY_CHARACTER = {
     **dict.fromkeys("\u200b\u200c\u200d\u2060", "zero-width"),
     **dict.fromkeys("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069", "direction"),
     "\r": "carriage-return",
-    **dict.fromkeys("\t\n", "break"),
+    **dict.fromkeys("\t\n\v\f", "break"),
     **dict.fromkeys(" \u0e33\u0eb3", ""),  # Thai and Lao AM decompose, but nobody writes them otherwise
 }
 _BY_CATEGORY = {
@@ -131,7 +131,7 @@ def find_mark(text: str, mark: str) -> int:
         both = enumerate(zip(text, unicodedata.normalize("NFC", text), strict=False))
         return next((place for place, (one, other) in both if one != other), len(text) - 1)
     if mark == "mixed-scripts":
-        others = _scripts(text) - {script(text)}
+        others = _scripts(text) - {script(text)} or _scripts(text)  # one is left where a longer text was cut
         return next(place for place, one in enumerate(text) if script_of(one) in others)
     return next(place for place, one in enumerate(text) if mark_of(one) == mark)
 

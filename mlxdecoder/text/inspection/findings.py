@@ -69,6 +69,8 @@ def suspicions(measures: Measures, kept: np.ndarray) -> Iterator[Finding]:
     yield _finding("near-duplicate", "the same as an earlier pair up to case and spaces", kept & ~distinct)
     yield _finding("several-targets", "pairs whose source has several targets", _repeated(sources, distinct))
     yield _finding("several-sources", "pairs whose target has several sources", _repeated(targets, distinct))
+    said = "more cells than columns; a separator within a text may lack its quotes"
+    yield _finding("wide", said, kept & measures.table["wide"])
     copy = measures.table["copy"]
     yield _finding("copy", "source and target the same", kept & copy)
     crossed = np.isin(sources, targets[kept]) | np.isin(targets, sources[kept])

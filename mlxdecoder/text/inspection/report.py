@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -11,19 +12,32 @@ from mlxdecoder.text.inspection.examples import shown
 from mlxdecoder.text.inspection.lengths import PERCENTILES, draw, label
 from mlxdecoder.text.inspection.measures import SIDES
 
+_OF_THE_SIDES = {"wide", "swapped", "script"}  # what is found where columns, or source and target, are not as they seem
+
 
 def describe(found: Inspection) -> str:
     """All of it, as paragraphs: what training drops, suspicions, characters, scripts, lengths."""
-    kept = found.pairs - found.too_long.count
-    about = "about " if found.too_long.count else ""
     paragraphs = [
-        [f"{found.rows:,} rows; training keeps {about}{kept:,} pairs", *_drops(found)],
+        [f"{found.rows:,} rows; training keeps {_about(found)}{_kept(found):,} pairs", *_drops(found)],
         ["Have a look at", *_told(found, found.suspicions)],
         ["Characters that you may not expect, in all rows", *_told(found, found.marks)],
         ["Scripts of source and target", *_scripts(found)],
         *([f"Lengths in {lengths.unit}", draw(lengths)] for lengths in found.lengths if found.pairs),
     ]
     return "\n\n".join("\n".join(lines) for lines in paragraphs if len(lines) > 1 or lines is paragraphs[0])
+
+
+def summary(found: Inspection) -> list[str]:
+    """How many pairs are kept; what is dropped, and why; and what may be wrong with the sides, in a line each.
+
+    A line without anything to say is left out: `Dropped: blank rows (3), duplicates (2).`
+    """
+    doubts = [one for one in found.suspicions if one.id in _OF_THE_SIDES]
+    told = [f"{found.rows:,} rows; {_about(found)}{_kept(found):,} pairs."]
+    for what, findings in (("Dropped", found.dropped), ("Have a look", doubts)):
+        if findings:
+            told.append(f"{what}: {', '.join(map(_short, findings))}.")
+    return told
 
 
 def to_dict(found: Inspection) -> dict[str, Any]:
@@ -39,6 +53,21 @@ def to_dict(found: Inspection) -> dict[str, Any]:
         ],
         "lengths": {lengths.unit: _lengths(lengths) for lengths in found.lengths},
     }
+
+
+def _kept(found: Inspection) -> int:
+    return found.pairs - found.too_long.count
+
+
+def _about(found: Inspection) -> str:
+    return "about " if found.too_long.count else ""
+
+
+def _short(one: Finding) -> str:
+    """A finding without what is said to explain it."""
+    about = "about " if one.id == "too-long" else ""
+    side = f"{one.side} " if one.side else ""
+    return f"{side}{re.split('[:;]', one.said)[0]} ({about}{one.count:,})"
 
 
 def _drops(found: Inspection) -> Iterator[str]:
@@ -57,7 +86,7 @@ def _drops(found: Inspection) -> Iterator[str]:
 def _told(found: Inspection, findings: Sequence[Finding]) -> Iterator[str]:
     for one in findings:
         yield f"  {one.count:>9,}  {f'{one.side}: ' if one.side else ''}{one.said}"
-        yield from (f"{'':13}{shown(found.examples[place], one)}" for place in one.rows)
+        yield from (f"{'':13}{shown(found.example(one, place), one)}" for place in one.rows)
 
 
 def _scripts(found: Inspection) -> Iterator[str]:
@@ -66,7 +95,7 @@ def _scripts(found: Inspection) -> Iterator[str]:
 
 
 def _finding(found: Inspection, one: Finding) -> dict[str, Any]:
-    rows = (found.examples[place] for place in one.rows)
+    rows = (found.example(one, place) for place in one.rows)
     examples = [{"place": row.place, "source": row.source, "target": row.target} for row in rows]
     return {"id": one.id, "said": one.said, "side": one.side or None, "count": one.count, "examples": examples}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
@@ -12,18 +13,26 @@ from mlxdecoder.text.readers.encoding import LONGEST
 from mlxdecoder.text.readers.opening import Opened
 from mlxdecoder.text.readers.rows import Choice, Format, Row
 
-KINDS = {",": "CSV", ";": "CSV with semicolons", "\t": "CSV with tabs"}
+KINDS = {",": "CSV", ";": "CSV with semicolons", "\t": "CSV with tabs", "|": "CSV with vertical bars"}
 
 _END = "\0"  # no text holds it
+_SAID = re.compile(r"sep=([,;\t|])\r?\n", re.IGNORECASE)  # by Excel, in a line of its own
 
 
 def read_csv(text: Opened, choice: Choice, separator: str) -> tuple[Format, Iterator[Row]]:
     """The pairs of a CSV file; iterating raises UserError, naming the line, for a cell that does not end."""
-    columns = find_columns(sample_rows(text.sample, separator), choice, text.name)
-    format = Format(
-        KINDS[separator], text.compression, text.encoding, columns.header, columns.taken, left_out=columns.left_out
-    )
-    return format, columns.rows(_cells(text, separator))
+    said = _SAID.match(text.sample)
+    rows = sample_rows(text.sample[said.end() if said else 0 :], separator)
+    if len(rows) > 1 and all(len(row) < 2 for row in rows):
+        raise UserError(f"{text.name}: one column; wanted two, with commas, semicolons, tabs or | between them")
+    columns = find_columns(rows, choice, text.name)
+    return columns.format(KINDS[separator], text), columns.rows(_cells(text, separator))
+
+
+def said_separator(sample: str) -> str | None:
+    """The separator that a first line like `sep=;` says."""
+    said = _SAID.match(sample)
+    return said and said[1]
 
 
 def sample_rows(sample: str, separator: str, strict: bool = False) -> list[list[str]]:
@@ -44,6 +53,8 @@ def _reader(lines: Iterable[str], sample: str, separator: str, strict: bool = Fa
 
 def _cells(text: Opened, separator: str) -> Iterator[tuple[str, list[str]]]:
     lines = _Lines(text)
+    if said_separator(text.sample):
+        next(lines)
     reader = _reader(chain(lines, [_END]), text.sample, separator)
     while True:
         lines.start()
@@ -72,9 +83,9 @@ class _Lines(Iterator[str]):
     def __next__(self) -> str:
         line = next(self._lines)
         self._number += 1
-        self._length += len(line)
+        self._length += len(line) if line.isascii() else len(line.encode())
         if self._length > LONGEST:
-            raise UserError(f"{self._name}, {self.place}: a row of more than {LONGEST:,} characters; is a quote open?")
+            raise UserError(f"{self._name}, {self.place}: a row of more than {LONGEST:,} bytes; is a quote open?")
         return f"{line}\n"
 
 

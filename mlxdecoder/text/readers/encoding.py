@@ -19,6 +19,7 @@ _MARKS = {
     codecs.BOM_UTF16_LE: ("utf-16-le", "UTF-16 LE"),
     codecs.BOM_UTF16_BE: ("utf-16-be", "UTF-16 BE"),
 }
+_CONVERT = "by `iconv -f LATIN1 -t UTF-8` (or -f CP1252, SHIFT_JIS, GB18030, whatever it is)"
 _WITHOUT_MARK = (("utf-16-le", "UTF-16 LE"), ("utf-16-be", "UTF-16 BE"))
 
 
@@ -49,13 +50,18 @@ def decoded_lines(stream: BinaryIO, name: str, codec: str = "utf-8") -> Iterator
 
     Raises UserError, with `name` and the line, for a line that is too long, binary, or in another encoding.
     """
-    source = stream if codec == "utf-8" else io.BufferedReader(_ToUtf8(stream, codec, name), SAMPLE)
+    source = as_utf8(stream, name, codec)
     for number, line in enumerate(iter(lambda: source.readline(LONGEST + 1), b""), 1):
         place = f"{name}, line {number}"
         if len(line) > LONGEST:
             raise UserError(f"{place}: more than {LONGEST:,} bytes; wanted a sentence or two in a line")
         text = _decode(line, place)
         yield text.removeprefix(_BYTE_ORDER_MARK) if number == 1 else text
+
+
+def as_utf8(stream: BinaryIO, name: str, codec: str) -> BinaryIO:
+    """The bytes of a stream in UTF-8; reading raises UserError, with `name` and the line, where it is not `codec`."""
+    return stream if codec == "utf-8" else io.BufferedReader(_ToUtf8(stream, codec, name), SAMPLE)
 
 
 def _decode(line: bytes, place: str) -> str:
@@ -69,7 +75,7 @@ def _decode(line: bytes, place: str) -> str:
         return line.decode("utf-8").removesuffix("\n").rstrip("\r")
     except UnicodeDecodeError as error:
         found = f"byte 0x{line[error.start]:02X} at position {error.start + 1}"
-        raise UserError(f"{place}: {found} is not UTF-8; save the file as UTF-8 (is it Latin-1?)") from error
+        raise UserError(f"{place}: {found} is not UTF-8; save it as UTF-8 in an editor, or {_CONVERT}") from error
 
 
 class _ToUtf8(io.RawIOBase):

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from itertools import chain
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from typing import Any
 
 from mlxdecoder.errors import UserError
-from mlxdecoder.text.readers.columns import chosen_places
+from mlxdecoder.text.readers.columns import chosen_places, offered
 from mlxdecoder.text.readers.names import two_sides
 from mlxdecoder.text.readers.opening import Opened
-from mlxdecoder.text.readers.rows import Choice, Format, Row, listed, reason, shown
+from mlxdecoder.text.readers.rows import Choice, Format, Row, Undecided, listed, reason, shown
 
 Placed = tuple[str, dict[str, Any]]
 
@@ -23,16 +24,32 @@ def read_json_lines(text: Opened, choice: Choice) -> tuple[Format, Iterator[Row]
     Raises UserError, naming the line, for what is no such object, at once or while iterating.
     """
     objects = _objects(text)
-    begin: list[Placed] = []
-    for placed in objects:
-        begin.append(placed)
-        if placed[1]:
-            break
-    keys = [key for key, value in begin[-1][1].items() if isinstance(value, str)] if begin else []
+    begin = list(islice(objects, text.sample.count("\n") + 1))
+    keys = _keys([one for _, one in begin])
     source, target = _sides(keys, choice, text.name)
-    left_out = tuple(key for key in keys if key not in (source, target))
-    format = Format("JSON lines", text.compression, text.encoding, columns=(source, target), left_out=left_out)
-    return format, _rows(chain(begin, objects), source, target, text.name)
+    rows = _rows(chain(begin, objects), keys[source], keys[target], text.name)
+    return _format(text, keys, source, target), rows
+
+
+def _keys(objects: Sequence[dict[str, Any]]) -> list[str]:
+    """The keys that hold texts, in their order; the two that most objects have where nothing else tells two."""
+    cells = [(key, value) for one in objects for key, value in one.items() if value is None or isinstance(value, str)]
+    counts = Counter(key for key, value in cells if value is not None)
+    keys = [key for key in dict.fromkeys(key for key, _ in cells) if counts[key]]
+    usual = [key for key in keys if counts[key] * 2 >= sum(map(bool, objects))]
+    return usual if two_sides(keys) is None and len(usual) == 2 else keys
+
+
+def _format(text: Opened, keys: Sequence[str], source: int, target: int) -> Format:
+    all_of_them = offered(keys)
+    return Format(
+        "JSON lines",
+        text.compression,
+        text.encoding,
+        columns=(all_of_them[source], all_of_them[target]),
+        left_out=tuple(key for place, key in enumerate(keys) if place not in (source, target)),
+        offered=all_of_them,
+    )
 
 
 def _objects(text: Opened) -> Iterator[Placed]:
@@ -56,13 +73,15 @@ def _parsed(line: str, place: str) -> dict[str, Any]:
     return {**value, **inner} if isinstance(inner, dict) else value
 
 
-def _sides(keys: list[str], choice: Choice, name: str) -> tuple[str, str]:
+def _sides(keys: list[str], choice: Choice, name: str) -> tuple[int, int]:
+    """The places of source and target among the keys."""
     places = chosen_places(choice.columns, keys, name) if choice.columns else two_sides(keys)
     if places is None and len(keys) == 2:
         places = 0, 1
     if places is None:
-        raise UserError(f"{name}: found texts under {listed(keys) or 'no key'}; choose two as columns")
-    return keys[places[0]], keys[places[1]]
+        told = f"{name}: found texts under {listed(keys) or 'no key'}; choose two as columns"
+        raise Undecided(told, "columns", offered(keys))
+    return places
 
 
 def _rows(objects: Iterator[Placed], source: str, target: str, name: str) -> Iterator[Row]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 from zipfile import ZipFile, ZipInfo
@@ -21,14 +21,15 @@ from mlxdecoder.text.readers.packed import (
     unpacked_member,
 )
 from mlxdecoder.text.readers.rows import shown
-from mlxdecoder.text.readers.zip_members import corpus_members
+from mlxdecoder.text.readers.zip_members import corpus_members, endings
 
 
 @dataclass(frozen=True)
 class Opened:
     """A text, opened: `stream` gives its bytes, unpacked, and `sample` is how it begins, decoded: whole lines.
 
-    `ending` is that of its name, without .gz, or that of its name in a zip file, like ".csv".
+    `ending` is that of its name, without .gz, or that of its name in a zip file, like ".csv"; `endings` are those by
+    which members of its zip file can be chosen, like "en".
     """
 
     name: str
@@ -38,6 +39,7 @@ class Opened:
     encoding: str
     sample: str
     stream: io.BufferedReader
+    endings: tuple[str, ...] = ()
 
     def lines(self) -> Iterator[str]:
         """The lines, one by one, as `read_lines` gives them; UserError where it has none, as on old Macs."""
@@ -96,7 +98,8 @@ def read_lines(source: Path | str | BinaryIO) -> Iterator[str]:
 
 def _opened_member(archive: ZipFile, member: ZipInfo, file: PackedFile, name: str) -> Opened:
     stream = unpacked_member(archive, member, file, name)
-    return _opened(stream, f"{name}, {shown(member.filename)}", member.filename, "zip")
+    opened = _opened(stream, f"{name}, {shown(member.filename)}", member.filename, "zip")
+    return replace(opened, endings=endings(archive))
 
 
 def _opened(stream: io.BufferedReader, name: str, file_name: str, compression: str) -> Opened:

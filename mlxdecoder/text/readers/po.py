@@ -14,6 +14,7 @@ from mlxdecoder.text.readers.rows import Choice, Format, Row
 
 _SIDES = ("msgid", "msgstr")
 _LINE = re.compile(r'(?:(msgctxt|msgid_plural|msgid|msgstr)\s*(?:\[(\d{1,3})\])?\s*)?"((?:[^"\\]|\\.)*+)"')
+_ESCAPE = re.compile(r"((?:\\(?:[0-7]{1,3}|x[0-9a-fA-F]+))+)|\\(.)")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", '"': '"', "\\": "\\"}
 
 
@@ -25,7 +26,8 @@ def read_po(text: Opened, choice: Choice) -> tuple[Format, Iterator[Row]]:
     """
     turned = bool(choice.columns) and chosen_places(choice.columns or _SIDES, _SIDES, text.name) == (1, 0)
     rows = (row for message in _messages(text) for row in message.rows())
-    format = Format("gettext PO", text.compression, text.encoding, columns=_SIDES[::-1] if turned else _SIDES)
+    taken = _SIDES[::-1] if turned else _SIDES
+    format = Format("gettext PO", text.compression, text.encoding, columns=taken, offered=_SIDES)
     return format, (Row(row.target, row.source, row.place) for row in rows) if turned else rows
 
 
@@ -39,7 +41,7 @@ def _messages(text: Opened) -> Iterator[_Message]:
             wanted = "msgstr" if "msgid" in message.texts else "msgid"
             raise UserError(f"{text.name}, line {number}: not PO; wanted {wanted} and a text in quotes, or a comment")
         if message.length > LONGEST:
-            raise UserError(f"{text.name}, {message.place}: a message of more than {LONGEST:,} characters")
+            raise UserError(f"{text.name}, {message.place}: a message of more than {LONGEST:,} bytes")
     if message.texts and not message.forms:
         raise UserError(f"{text.name}, {message.place}: a msgid without msgstr at the end; is the file whole?")
     yield message
@@ -58,7 +60,7 @@ class _Message:
 
     def take(self, line: str, number: int) -> bool:
         """Take up a line, unless it cannot stand here."""
-        self.length += len(line)
+        self.length += len(line.encode())
         if not line or line.startswith("#"):
             # The flags of an obsolete message stand before it.
             self.fuzzy = not line.startswith("#~") and (self.fuzzy or (line.startswith("#,") and "fuzzy" in line))
@@ -91,4 +93,13 @@ class _Message:
 
 
 def _unescaped(strings: list[str]) -> str:
-    return re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[0]), "".join(strings))
+    return _ESCAPE.sub(_meant, "".join(strings))
+
+
+def _meant(found: re.Match[str]) -> str:
+    """What an escape stands for; bytes in a row are characters in UTF-8, and zero, which no text holds, stays."""
+    if not found[1]:
+        return _ESCAPES.get(found[2], found[0])
+    numbers = [int(one[1:], 16) if one[0] == "x" else int(one, 8) for one in found[1].split("\\")[1:]]
+    codes = bytes(number & 0xFF for number in numbers)
+    return found[0] if 0 in codes else codes.decode("utf-8", errors="replace")

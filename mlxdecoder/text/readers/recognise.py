@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from mlxdecoder.text.readers.csv_file import read_csv, sample_rows
+from mlxdecoder.text.readers.csv_file import read_csv, said_separator, sample_rows
 from mlxdecoder.text.readers.json_lines import read_json_lines
 from mlxdecoder.text.readers.opening import Opened
 from mlxdecoder.text.readers.po import read_po
@@ -33,6 +34,8 @@ def recognise(text: Opened) -> Reader:
         return read_json_lines
     if all(keyword.search(text.sample) for keyword in _MESSAGE):
         return read_po
+    if separator := said_separator(text.sample):
+        return partial(read_csv, separator=separator)
     lines = [line for line in text.sample.split("\n") if line.strip()]
     if _has_tabs(text.sample, lines):
         return partial(read_csv, separator="\t") if _is_quoted(text.sample, lines) else read_tab
@@ -42,9 +45,31 @@ def recognise(text: Opened) -> Reader:
     return _NAMED.get(text.ending, read_tab) if lines else read_tab
 
 
+def holds_both_sides(text: Opened) -> str:
+    """Give "TMX", "gettext PO" or "JSON lines" for what is that beyond doubt, and no lines of text that begin alike."""
+    begin = text.sample.lstrip()
+    if begin.startswith(_XML):
+        return "TMX" if not begin.startswith("<!--") or "<tmx" in begin else ""
+    if _is_json(begin):
+        return "JSON lines" if _parses(_first_line(begin)) else ""
+    return "gettext PO" if recognise(text) is read_po else ""
+
+
 def _is_json(begin: str) -> bool:
-    line = begin.partition("\n")[0].rstrip()
-    return bool(re.match(r'(\{\s*["}]|\[\s*["\[{\]])|[{\[]$', line)) and "\t" not in line
+    line = _first_line(begin)
+    like = re.match(r'(\{\s*["}]|\[\s*["\[{\]])|[{\[]$', line)
+    return bool(like) and ("\t" not in line or _parses(line))  # cells of a table may look like it
+
+
+def _parses(line: str) -> bool:
+    try:
+        return isinstance(json.loads(line), (dict, list))
+    except (ValueError, RecursionError):
+        return False
+
+
+def _first_line(begin: str) -> str:
+    return begin.partition("\n")[0].rstrip()
 
 
 def _has_tabs(sample: str, lines: Sequence[str]) -> bool:
@@ -65,7 +90,7 @@ def _is_quoted(sample: str, lines: Sequence[str]) -> bool:
 
 def _separator(text: Opened) -> str | None:
     """The separator that gives most rows the same number of columns; None where that is not CSV."""
-    shares = {separator: _agreement(_rows(text.sample, separator)) for separator in ";,"}
+    shares = {separator: _agreement(_rows(text.sample, separator)) for separator in ";,|"}
     best = max(shares, key=lambda separator: shares[separator])
     if text.ending == ".csv":
         return best if shares[best] else ","

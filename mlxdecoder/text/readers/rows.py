@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
+
+from mlxdecoder.errors import UserError
 
 _LONGEST_NAME, _LONGEST_REASON, _MOST_NAMES = 40, 100, 8
 
@@ -23,19 +26,25 @@ class Choice:
 
 @dataclass(frozen=True)
 class Format:
-    """How the text of a corpus is kept, and what of it was taken."""
+    """How the text of a corpus is kept, what of it was taken, and what a `Choice` could take instead.
 
-    kind: str  # "tab-separated", "CSV", "CSV with tabs", "two files", "TMX", "gettext PO", "JSON lines"
+    `offered` are columns or languages in the order of the file; a column without a name of its own stands there as its
+    number from 1.
+    """
+
+    kind: str  # "tab-separated", "CSV", "CSV with tabs" and the like, "two files", "TMX", "gettext PO", "JSON lines"
     compression: str = ""  # "gzip", "zip"
     encoding: str = "UTF-8"
-    header: bool = False
+    header: bool | None = None  # None: not a table
     columns: tuple[str, str] | None = None  # by name, or by number from 1
     languages: tuple[str, str] | None = None
     left_out: tuple[str, ...] = ()  # further columns or languages
+    offered: tuple[str, ...] = ()
 
     def describe(self) -> str:
         """Say it in one line: `CSV, gzip, UTF-8, header; source: column "en", target: column "fr"`."""
-        said = [self.kind, self.compression, self.encoding, "header" if self.header else ""]
+        header = {None: "", True: "header", False: "no header"}[self.header]
+        said = [self.kind, self.compression, self.encoding, header]
         parts = [", ".join(filter(None, said))]
         for what, chosen in (("column", self.columns), ("language", self.languages)):
             if chosen:
@@ -48,11 +57,16 @@ class Format:
 
 @dataclass(frozen=True)
 class Row:
-    """The two texts of a row as they stand there, "" where one is missing, and the place for messages ("line 17")."""
+    """The two texts of a row as they stand there, "" where one is missing, and the place for messages ("line 17").
+
+    `wide` says that the row of a table has more cells than columns, as one does where a separator within a cell is not
+    quoted: its texts may be cut.
+    """
 
     source: str
     target: str
     place: str
+    wide: bool = False
 
 
 class Rows:
@@ -72,6 +86,21 @@ class Rows:
 
     def __exit__(self, *error: object) -> None:
         self._close()
+
+
+class Undecided(UserError):
+    """The two sides of a file have to be chosen first, or anew: two of the `offered` columns or languages, if any."""
+
+    def __init__(self, message: str, what: Literal["columns", "languages"], offered: Sequence[str]) -> None:
+        super().__init__(message)
+        self.what, self.offered = what, tuple(offered)
+
+
+def refuse_twice(languages: Sequence[str], offered: Sequence[str], name: str) -> None:
+    """Raise Undecided for a language that is chosen for both sides."""
+    if len(languages) > len({language.lower() for language in languages}):
+        found = f"language {shown(languages[0])} is chosen as source and as target; wanted two languages"
+        raise Undecided(f"{name}: {found}", "languages", offered)
 
 
 def shown(name: str) -> str:

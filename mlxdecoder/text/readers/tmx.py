@@ -10,7 +10,7 @@ from itertools import chain, product
 from mlxdecoder.errors import UserError
 from mlxdecoder.text.readers.encoding import LONGEST
 from mlxdecoder.text.readers.opening import Opened
-from mlxdecoder.text.readers.rows import Choice, Format, Row, listed, shown
+from mlxdecoder.text.readers.rows import Choice, Format, Row, Undecided, listed, refuse_twice, shown
 from mlxdecoder.text.readers.tmx_units import TmxUnits, Unit
 
 _LOOKED_AT = 200  # units, to find the languages out
@@ -27,9 +27,17 @@ def read_tmx(text: Opened, choice: Choice) -> tuple[Format, Iterator[Row]]:
     units = iter(document)
     begin = _begin(units)
     found = [language for unit in begin for language in unit]
+    refuse_twice([_folded(language) for language in choice.languages or ()], _offered(found), text.name)
     source, target = choice.languages or _most_usual(found, document.source_language, text.name)
     left_out = tuple(one for one in dict.fromkeys(found) if not _matches(source, one) and not _matches(target, one))
-    format = Format("TMX", text.compression, _encoding(text), languages=(source, target), left_out=left_out)
+    format = Format(
+        "TMX",
+        text.compression,
+        _encoding(text),
+        languages=(source, target),
+        left_out=left_out,
+        offered=_offered(found),
+    )
     return format, _rows(chain(begin, units), source, target, text.name)
 
 
@@ -41,6 +49,19 @@ def _begin(units: Iterator[Unit]) -> list[Unit]:
         begin.append(unit)
         length += sum(len(one) for texts in unit.values() for one in texts)
     return begin
+
+
+def _offered(found: Iterable[str]) -> tuple[str, ...]:
+    """Each language, and each of its kinds where there are several: en, en-GB, en-US, but fr alone for fr-FR."""
+    kinds: dict[str, dict[str, str]] = {}
+    for written in found:
+        language = _folded(written)
+        kinds.setdefault(language.partition("-")[0], {}).setdefault(language, written)
+    offered: list[str] = []
+    for language, some in kinds.items():
+        beside = [written for kind, written in some.items() if kind != language]
+        offered += [language, *(beside if len(some) > 1 else ())]
+    return tuple(offered)
 
 
 def _most_usual(found: Sequence[str], source_language: str, name: str) -> tuple[str, str]:
@@ -76,7 +97,8 @@ def _rows(units: Iterable[Unit], source: str, target: str, name: str) -> Iterato
         yield from (Row(left, right, place) for left, right in product(sources, targets))
     for language in (source, target):
         if not any(_matches(language, one) for one in seen):
-            raise UserError(f"{name}: no unit in the language {shown(language)}; found {listed(sorted(seen))}")
+            told = f"{name}: no unit in the language {shown(language)}; found {listed(sorted(seen))}"
+            raise Undecided(told, "languages", _offered(sorted(seen)))
 
 
 def _texts(unit: Unit, language: str) -> list[str]:

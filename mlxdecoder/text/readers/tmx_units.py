@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterator
 from typing import Any
 from xml.sax import SAXParseException
@@ -12,12 +13,13 @@ from defusedxml import DefusedXmlException
 from defusedxml.sax import make_parser
 
 from mlxdecoder.errors import UserError
-from mlxdecoder.text.readers.encoding import LONGEST
+from mlxdecoder.text.readers.encoding import LONGEST, as_utf8
 from mlxdecoder.text.readers.opening import Opened
 from mlxdecoder.text.readers.rows import reason, shown
 
 Unit = dict[str, list[str]]  # texts by language, as it is written there; mostly one each, further ones are variants
 
+_DECLARATION = re.compile(rb"^<\?xml[^>]*\?>")
 _CODE = frozenset(["bpt", "ept", "it", "ph", "ut"])  # hold markup of another format; <hi> holds text
 _CHUNK = 2**14  # bytes
 _LONGEST_LANGUAGE = 100  # characters, of far fewer in any tag
@@ -43,7 +45,7 @@ class TmxUnits:
         parser.setFeature(feature_external_ges, False)
         parser.setContentHandler(self._handler)
         number, since = 0, 0
-        while chunk := self._text.stream.read(_CHUNK):
+        for chunk in self._chunks():
             self._parse(parser, chunk)
             units, self._handler.units = self._handler.units, []
             number, since = number + len(units), 0 if units else since + len(chunk)
@@ -51,6 +53,15 @@ class TmxUnits:
                 raise UserError(f"{self._text.name}, unit {number + 1}: more than {LONGEST:,} bytes; wanted a sentence")
             yield from units
         self._parse(parser, None)
+
+    def _chunks(self) -> Iterator[bytes]:
+        """The bytes; UTF-16 in UTF-8, without the declaration, which does not hold then and often did not before."""
+        text = self._text
+        stream = as_utf8(text.stream, text.name, text.codec)
+        if text.codec != "utf-8":
+            yield _DECLARATION.sub(b"", stream.read(_CHUNK))
+        while chunk := stream.read(_CHUNK):
+            yield chunk
 
     def _parse(self, parser: Any, chunk: bytes | None) -> None:
         """Feed the parser, or close it."""
@@ -82,6 +93,7 @@ class _Handler(ContentHandler):
         self._language = ""
         self._seg: list[str] | None = None
         self._code = 0  # how many tags of code are open
+        self._held = False  # whether a placeholder was the last thing
 
     def startElement(self, name: str, attrs: Any) -> None:
         self._know(name, attrs)
@@ -92,7 +104,7 @@ class _Handler(ContentHandler):
         elif name == "tuv":
             self._language = (attrs.get("xml:lang") or attrs.get("lang", ""))[:_LONGEST_LANGUAGE]
         elif name == "seg":
-            self._seg, self._code = [], 0
+            self._seg, self._code, self._held = [], 0, False
         elif name in _CODE:
             self._code += 1
 
@@ -104,10 +116,15 @@ class _Handler(ContentHandler):
             self._seg = None
         elif name in _CODE:
             self._code -= 1
+            self._held = self._held or name == "ph"
 
     def characters(self, content: str) -> None:
-        if self._seg is not None and not self._code:
-            self._seg.append(content)
+        if self._seg is None or self._code:
+            return
+        if self._held and self._seg and self._seg[-1][-1:].isalpha() and content[:1].isalpha():
+            self._seg.append(" ")  # it was a line break, or a name, more often than nothing
+        self._held = False
+        self._seg.append(content)
 
     def skippedEntity(self, name: str) -> None:
         """One that is known from HTML, and would be lost, where the file points to a DTD elsewhere."""

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from mlxdecoder.app.messages import KINDS, STAGES
+from mlxdecoder.app.session.corpus_choice import CorpusChoice
 from mlxdecoder.app.session.document import FORMAT, Document, Sampling, View
 from mlxdecoder.errors import UserError
 
@@ -29,6 +30,17 @@ views = some.builds(
     side=some.sampled_from(["wrong", "right", "change"]),
     at_once=some.booleans(),
 )
+pairs_of_names = some.none() | some.tuples(texts, texts)
+files = some.lists(texts, max_size=2).map(tuple)
+corpora = some.builds(
+    CorpusChoice,
+    files=files,
+    columns=pairs_of_names,
+    languages=pairs_of_names,
+    header=some.none() | some.booleans(),
+    limit=some.none() | some.integers(1, 2**31 - 1),
+    validation=files,
+)
 documents = some.builds(
     Document,
     model=some.none() | texts,
@@ -40,6 +52,7 @@ documents = some.builds(
     view=views,
     probe=texts,
     preset=texts,
+    corpus=corpora,
 )
 scalars = some.none() | some.booleans() | some.integers() | some.floats() | some.text()
 anything = some.recursive(
@@ -71,8 +84,8 @@ def test_so_is_a_session_with_anything_in_one_field(name: str, value: Any) -> No
 
 
 @given(
-    some.sampled_from(["forced", "sampling", "view"]),
-    some.text() | some.sampled_from("0 -1 seed step".split()),
+    some.sampled_from(["forced", "sampling", "view", "corpus"]),
+    some.text() | some.sampled_from("0 -1 seed step files columns limit".split()),
     anything,
 )
 def test_so_is_one_with_anything_inside_a_field(name: str, key: str, value: Any) -> None:
@@ -95,6 +108,14 @@ def test_so_is_one_with_anything_inside_a_field(name: str, key: str, value: Any)
         ("sentence", r'"\ud800"'),
         ("model", r'"\udc80"'),
         ("mistakes", r'["\ud800"]'),
+        ("corpus", "[]"),
+        ("corpus", '{"files": "a.tsv"}'),
+        ("corpus", '{"files": ["a", "b", "c"]}'),
+        ("corpus", '{"columns": ["en"]}'),
+        ("corpus", '{"languages": ["en", 2]}'),
+        ("corpus", '{"header": 1}'),
+        ("corpus", '{"limit": 0}'),
+        ("corpus", '{"validation": [null]}'),
         ("colour", '"red"'),
         ("format", "true"),
         ("format", "1.0"),

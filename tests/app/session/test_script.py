@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import mlxdecoder
 from mlxdecoder.app.session.document import Document, Sampling, View
 from mlxdecoder.app.session.script import script
 from mlxdecoder.app.session.session import Session
@@ -19,6 +20,7 @@ from mlxdecoder.training.checkpoint import Checkpoint
 from mlxdecoder.translate import load
 from mlxdecoder.words import merge, words_of
 from tests.app.worker.asking import engine_with, generate, recorded, save, untrained
+from tests.pretrained.spoken import spoken
 
 QUOTED = """l'été "日本" \\n"""
 CUT = "Does she listen to my dog?"  # its translation has words of several pieces
@@ -112,6 +114,29 @@ def test_so_it_does_for_other_models_wherever_they_lie(tmp_path: Path, architect
     document = replace(OTHERS[architecture], model=str(tmp_path / QUOTED))
     found = of_script(script(document, architecture), tmp_path)
     assert_same(found, on_screen(engine_with(checkpoint), document), document.view.stage)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("gpt2", "decoder"), ("llama-3", "decoder"), ("marian", "cross")])
+def test_so_it_does_for_folders_from_elsewhere(tmp_path: Path, name: str, kind: str) -> None:
+    folder = spoken(name, tmp_path / name)
+    document = Document(model=str(folder), sentence="the cat sings", view=View(kind=kind, layer=1))
+    engine = engine_with(load(folder))
+    architecture = engine.checkpoint.model.config.architecture
+    found = of_script(script(document, architecture), tmp_path)
+    assert_same(found, on_screen(engine, document), document.view.stage)
+
+
+def test_what_a_language_model_reads_at_once_is_the_prompt_and_what_it_writes(tmp_path: Path) -> None:
+    folder = spoken("llama-3", tmp_path / "llama")
+    document = Document(
+        model=str(folder), sentence="the cat", mistakes=("no-causal-mask",), view=View(kind="decoder", layer=1, head=2)
+    )
+    checkpoint = load(folder)
+    prompt = checkpoint.read(document.sentence)
+    written = mlxdecoder.generate(checkpoint.model, [prompt], max_tokens=24)[0].tokens
+    with mistaken(checkpoint.model, ["no-causal-mask"]):
+        wanted = attend(checkpoint.model, prompt, written).stage("decoder")
+    assert_same(of_script(script(document, "language_model"), tmp_path), wanted, "weights")
 
 
 def test_the_page_that_the_script_saves_shows_the_tokens(tmp_path: Path) -> None:

@@ -233,3 +233,19 @@ def test_the_head_is_kept_when_the_kind_changes_and_the_layer_as_far_as_there_is
     assert (view.layer, view.head) == (1, 2)
     desk.session.look(layer=7)
     assert desk.session.document.view.layer == 1
+
+
+def test_what_was_refused_is_no_longer_said_once_something_else_is_asked(desk: Desk) -> None:
+    desk.session.generate()
+    desk.answer("refused", "generate", message="text: give it ids, such as 5 6 7.")
+    assert desk.session.notice
+    desk.session.change("change the sentence", sentence="5 6 7")
+    desk.session.generate()
+    assert desk.session.notice == ""
+
+
+def test_what_was_said_of_something_else_stays(desk: Desk) -> None:
+    desk.session.open_model("/nowhere")
+    desk.answer("refused", "open", message="/nowhere: no such folder.")
+    desk.session.generate()
+    assert desk.session.notice == "/nowhere: no such folder."

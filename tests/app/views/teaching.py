@@ -14,8 +14,9 @@ from mlxdecoder.app.session.session import Session
 
 INNER = ("qt_spinbox_lineedit", "qt_scrollarea_viewport")  # what Qt makes inside a widget that has a name
 PRESETS = [
-    {"name": "toy", "title": "Toy", "steps": 600},
-    {"name": "small", "title": "Small", "steps": 3000},
+    {"name": "toy", "title": "Toy", "purpose": "The toy sentences.", "steps": 600, "usual_for": "toy"},
+    {"name": "small", "title": "Small", "purpose": "Short sentences.", "steps": 3000, "usual_for": "corpus"},
+    {"name": "large", "title": "Large", "purpose": "Many sentences: a day.", "steps": 9000, "usual_for": ""},
 ]
 MODEL = {
     "name": "toy",
@@ -48,6 +49,7 @@ def entry(name: str, number: int = 1, stage: str = "mask", **others: Any) -> dic
         "question": f"What does {name} do?",
         "answer": f"answer about {name}",
         "contracts": ["T1 causal"],
+        "concerns": ["translator", "language_model"],
         "trains_only": False,
         "generates_only": False,
         "harmless": False,

@@ -143,6 +143,26 @@ def test_the_banner_names_what_is_on_and_leads_back(
     assert checked(panel) == ["no-mask", "over-queries"]
 
 
+def test_of_a_mistake_that_does_not_concern_the_model_it_is_said_why(
+    panel: BreakPanel, session: Session, bridge: Bridge, qtbot: QtBot, sent: Sent
+) -> None:
+    from tests.app.views.teaching import MODEL, entry
+
+    told = [entry("stale", concerns=["translator"]), entry("no-mask")]
+    session.receive(Message("welcome", fields={"catalogue": told, "presets": []}))
+    answer(session, sent, "open", "model", **MODEL)
+    banner = BrokenBanner(session, bridge, panel)
+    for name in ("stale", "no-mask"):
+        toggle(panel, qtbot, name)
+    assert any(label.text().endswith(": Stale; No mask") for label in banner.findChildren(QLabel))
+    session.open_model("/models/llama")
+    answer(session, sent, "open", "model", **{**MODEL, "architecture": "language_model", "kinds": ["decoder"]})
+    (said,) = [label.text() for label in banner.findChildren(QLabel) if "Stale" in label.text()]
+    assert "Stale (not applicable: a language model has neither a source nor cross-attention); No mask" in said
+    panel.card.show_entry("stale")
+    assert any(label.text().startswith("Not applicable: a lang") for label in panel.card.findChildren(QLabel))
+
+
 def test_a_banner_that_nobody_has_placed_yet_opens_no_window(session: Session, bridge: Bridge, qtbot: QtBot) -> None:
     session.change("switch on", mistakes=("of another version",))
     banner = BrokenBanner(session, bridge)

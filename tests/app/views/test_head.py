@@ -48,6 +48,30 @@ def colour(view: HeadView, row: int, column: int, side: str = "wrong") -> int:
     return colour_at(panel(view, side), corner_of(layout(view, side).cells(row, column)))
 
 
+def test_heads_that_share_keys_say_so(view: HeadView, session: Session, sent: Sent) -> None:
+    recorded(session, sent)
+    assert view.remarks == ""
+    model = {**vars(session.model), "kv_heads": 2}
+    session.ask("open", path=None)
+    session.receive(Message("model", sent[-1].run, model))
+    tell_generation(session, run_of(sent))
+    session.look(head=3)
+    assert view.remarks == "Key/value head 1 of 2, shared by heads 2–3"
+    session.look(average=True)
+    assert view.remarks == ""
+
+
+def test_a_sink_is_named_with_its_share(view: HeadView, session: Session, sent: Sent) -> None:
+    values = weights(len(READ), len(SOURCE))
+    values[1, 2] = 0.05
+    values[1, 2, :, 0] = 0.8
+    recorded(session, sent, cross=values)
+    session.look(layer=1, head=2)
+    assert view.remarks == "Sink: \u2068The\u2069 (key 0) takes 80% of the weight on average"
+    session.look(head=1)
+    assert view.remarks == ""
+
+
 def tell_encoder(session: Session, sent: Sent, values: np.ndarray, allowed: np.ndarray, tokens: list[str]) -> None:
     tell_model(session, sent)
     arrays = {"encoder.weights": values, "encoder.intended": allowed}

@@ -7,7 +7,7 @@ import pytest
 
 from mlxdecoder.app.protocol import Message
 from mlxdecoder.app.session.session import Session
-from mlxdecoder.app.views.shown import Head, Shown, head_of, is_mark, shown, sinks_of
+from mlxdecoder.app.views.shown import Head, Shown, head_of, shown, sinks_of
 from tests.app.views.sessions import READ, SOURCE, recorded, run_of, tell_generation, tell_model, weights
 
 Sent = list[Message]
@@ -117,9 +117,23 @@ def test_a_row_with_one_key_to_see_makes_no_sink(session: Session, sent: Sent) -
     assert sinks_of(now(session)) == {}
 
 
-@pytest.mark.parametrize(("token", "mark"), [(".", True), ("▁,", True), ("</s>", True), ("[SEP]", True), ("▁a", False)])
-def test_marks_are_punctuation_and_what_models_add(token: str, mark: bool) -> None:
-    assert is_mark(token) == mark
+def test_a_language_model_reads_its_prompt_in_the_first_step(session: Session, sent: Sent) -> None:
+    tell_model(session, sent, kinds=["decoder"])
+    run, values = run_of(sent), weights(6, 6, causal=True)
+    fields = {"tokens": [], "begin": "<s>", "prompt": ["<s>", "▁The", "▁cat", "▁sat"]}
+    session.receive(Message("source", run, fields))
+    for step, rows in enumerate([slice(4), slice(4, 5), slice(5, 6)]):
+        allowed = np.tri(6, dtype=bool)[rows, : rows.stop]
+        arrays = {"decoder.weights": values[:, :, rows, : rows.stop], "decoder.intended": allowed}
+        told = {"step": step, "id": step, "text": "▁on", "logprob": -0.1, "candidates": [], "translation": "on"}
+        told |= {"seconds": 0.01, "cache": {}, "slots": list(range(rows.stop))}
+        session.receive(Message("token", run, told, arrays))
+    session.look(kind="decoder")
+    assert (now(session).rows, head(session).newest) == (6, 5)
+    for step, rows in enumerate([4, 5, 6]):
+        session.look(step=step)
+        assert (now(session).rows, head(session).newest) == (rows, rows - 1)
+        np.testing.assert_array_equal(head(session).values, values[0, 0, :rows])
 
 
 def compared(session: Session, sent: Sent, read: tuple[str, ...] = READ) -> tuple[np.ndarray, np.ndarray]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QLineEdit, QPushButton
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QWheelEvent
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from mlxdecoder.app.bridge import Bridge
 from mlxdecoder.app.protocol import Message
+from mlxdecoder.app.session.corpus_choice import CorpusChoice
 from mlxdecoder.app.session.session import Session
 from mlxdecoder.app.views.train_panel import TrainPanel
 from tests.app.views.teaching import answer, asked, begin, greet, nameless
@@ -47,7 +48,12 @@ def test_start_asks_for_what_is_chosen(panel: TrainPanel, session: Session, sent
     folder = str(tmp_path / "runs" / "toy 1")
     assert asked(sent, "train").fields == {
         "preset": "toy",
-        "corpus": None,
+        "corpus": [],
+        "validation": [],
+        "columns": None,
+        "languages": None,
+        "header": None,
+        "limit": None,
         "folder": folder,
         "steps": 123,
         "resume": False,
@@ -238,6 +244,38 @@ def test_a_preset_brings_its_steps_and_can_be_taken_back(panel: TrainPanel, sess
     assert (panel.settings.preset.currentText(), panel.settings.steps.value()) == ("Toy", 600)
 
 
+def test_what_a_preset_is_for_and_how_long_it_takes_is_told(panel: TrainPanel, session: Session) -> None:
+    assert "The toy sentences." in texts(panel)
+    session.change("choose preset", preset="large")
+    assert "Many sentences: a day." in texts(panel)
+
+
+def test_a_folder_that_was_written_stays_when_the_preset_changes(panel: TrainPanel, session: Session) -> None:
+    assert panel.settings.folder.name == "toy 1"
+    session.change("choose preset", preset="large")
+    assert panel.settings.folder.name == "large 1"
+    field = next(line for line in panel.findChildren(QLineEdit) if line.accessibleName() == "Folder of the training")
+    field.setText("/runs/of mine")
+    session.change("choose preset", preset="toy")
+    assert panel.settings.folder == Path("/runs/of mine")
+
+
+def test_the_wheel_changes_no_choice_that_it_passes_over(panel: TrainPanel, session: Session) -> None:
+    session.change("choose", corpus=CorpusChoice(("/a.tsv",)))
+    for widget in (panel.settings.preset, panel.settings.steps, panel.settings.corpora.limit):
+        before = session.document, panel.settings.steps.value()
+        turn_wheel(widget)
+        assert (session.document, panel.settings.steps.value()) == before
+
+
+def turn_wheel(widget: QWidget) -> None:
+    middle, none = QPointF(widget.rect().center()), Qt.KeyboardModifier.NoModifier
+    place, turn = widget.mapToGlobal(middle), QPoint(0, -120)
+    phase = Qt.ScrollPhase.NoScrollPhase
+    event = QWheelEvent(middle, place, QPoint(), turn, Qt.MouseButton.NoButton, none, phase, False)
+    QApplication.sendEvent(widget, event)
+
+
 def test_the_probe_sentence_can_be_changed_and_taken_back(panel: TrainPanel, session: Session, qtbot: QtBot) -> None:
     before = session.document.probe
     panel.settings.probe.selectAll()
@@ -249,20 +287,24 @@ def test_the_probe_sentence_can_be_changed_and_taken_back(panel: TrainPanel, ses
 
 
 @pytest.mark.parametrize(
-    ("button", "name"), [("Choose sentences", "pairs.tsv"), ("Choose the folder of the training", "")]
+    ("button", "field", "chosen"),
+    [
+        ("Choose sentences to learn from", "corpus", ["pairs.tsv"]),
+        ("Choose sentences to learn from", "corpus", ["train.en", "train.de"]),
+        ("Choose the folder of the training", "folder", ["run"]),
+    ],
 )
 def test_sentences_and_folder_are_chosen_in_a_dialog(
-    panel: TrainPanel, sent: Sent, tmp_path: Path, qtbot: QtBot, button: str, name: str
+    panel: TrainPanel, sent: Sent, tmp_path: Path, button: str, field: str, chosen: list[str]
 ) -> None:
-    (tmp_path / "pairs.tsv").write_text("a\tb\n")
+    paths = [str(tmp_path / name) for name in chosen]
     next(each for each in panel.findChildren(QPushButton) if each.accessibleName() == button).click()
     dialog = panel.findChildren(QFileDialog)[0]
-    with qtbot.waitSignal(dialog.fileSelected):
-        dialog.fileSelected.emit(str(tmp_path / name))
+    dialog.fileSelected.emit(paths[0])
+    dialog.filesSelected.emit(paths)
     dialog.close()
     press(panel, "start")
-    field = "corpus" if name else "folder"
-    assert asked(sent, "train")[field] == str(tmp_path / name)
+    assert asked(sent, "train")[field] == (paths if field == "corpus" else paths[0])
 
 
 def test_no_training_is_begun_while_twins_are(panel: TrainPanel, session: Session) -> None:
@@ -273,10 +315,10 @@ def test_no_training_is_begun_while_twins_are(panel: TrainPanel, session: Sessio
     assert able(panel) == {"start"}
 
 
-def drop(panel: TrainPanel, path: Path) -> bool:
-    """Drop a file on the panel; gives whether it was taken."""
+def drop(panel: TrainPanel, *paths: Path) -> bool:
+    """Drop files on the panel; gives whether they were taken."""
     data = QMimeData()
-    data.setUrls([QUrl.fromLocalFile(str(path))])
+    data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
     action, button, none = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
     entering = QDragEnterEvent(QPoint(5, 5), action, data, button, none)
     panel.dragEnterEvent(entering)
@@ -290,7 +332,17 @@ def test_a_dropped_file_is_what_is_learnt_from(panel: TrainPanel, sent: Sent, tm
     corpus.write_text("a\tb\n")
     assert drop(panel, corpus)
     press(panel, "start")
-    assert asked(sent, "train")["corpus"] == str(corpus)
+    assert asked(sent, "train")["corpus"] == [str(corpus)]
+
+
+def test_two_files_that_are_dropped_are_the_two_sides(panel: TrainPanel, sent: Sent, tmp_path: Path) -> None:
+    sides = [tmp_path / name for name in ("a.en", "a.fr", "a.de")]
+    for side in sides:
+        side.write_text("a\n")
+    assert drop(panel, *sides[:2])
+    press(panel, "start")
+    assert asked(sent, "train")["corpus"] == [str(side) for side in sides[:2]]
+    assert not drop(panel, *sides)
 
 
 def test_sessions_and_models_that_are_dropped_are_left_to_the_window(panel: TrainPanel, tmp_path: Path) -> None:
@@ -327,7 +379,7 @@ def test_a_folder_is_proposed_also_below_one_of_an_impossible_name(
 
 
 def test_the_same_files_can_be_chosen_here_as_in_the_menu(panel: TrainPanel) -> None:
-    button = next(one for one in panel.findChildren(QPushButton) if one.accessibleName() == "Choose sentences")
+    button = next(one for one in panel.findChildren(QPushButton) if "sentences to learn" in one.accessibleName())
     button.click()
     dialog = QApplication.activeModalWidget()
     assert isinstance(dialog, QFileDialog)

@@ -108,10 +108,29 @@ def test_afterwards_the_model_is_right_again(engine: Engine, kind: str) -> None:
     assert engine.checkpoint.model.recipe is RIGHT
 
 
-@pytest.mark.parametrize("architecture", ["language_model", "encoder"])
-def test_a_model_that_does_not_translate_is_not_compared(architecture: str) -> None:
-    with pytest.raises(UserError, match="translation"):
-        compared(engine_with(untrained(architecture)), "no-causal-mask")
+def test_a_model_that_writes_nothing_is_not_compared() -> None:
+    with pytest.raises(UserError, match="an encoder, which writes nothing"):
+        compared(engine_with(untrained("encoder")), "no-causal-mask")
+
+
+def test_of_a_language_model_the_prompt_and_what_it_writes_are_compared() -> None:
+    engine = engine_with(untrained("language_model"))
+    told = compared(engine, "no-causal-mask")
+    assert set(told["queries"]) == {"decoder"}
+    assert told["queries"]["decoder"][:5] == [
+        "<s>",
+        *engine.checkpoint.tokenizer.pieces(engine.checkpoint.read(SENTENCE)[1:5]),
+    ]
+    assert outside(told, "decoder", "right").max() == 0
+    assert outside(told, "decoder", "wrong").max() > 0.1
+    assert told["notes"] == []
+
+
+@pytest.mark.parametrize("mistake", ["causal-cross-attention", "stale-cross-cache", "no-source-padding-mask"])
+def test_a_language_model_has_no_use_for_mistakes_about_a_source(mistake: str) -> None:
+    told = compared(engine_with(untrained("language_model")), mistake)
+    assert len(told["notes"]) == 1 and find(mistake).title in told["notes"][0] and "not applicable" in told["notes"][0]
+    np.testing.assert_array_equal(told.arrays["decoder.right"], told.arrays["decoder.wrong"])
 
 
 @pytest.mark.parametrize(("mistakes", "words"), [([], "none is on"), (["no-such"], "no-such")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -109,3 +110,42 @@ def test_what_breaks_while_a_training_breathes_does_not_break_the_training(worke
     worker.job("train", training)
     worker.job("shapes", raising(ValueError("no")))
     assert worker.run("train", "shapes") == [("progress", 1), ("broken", 2), ("progress", 1), ("trained", 1)]
+
+
+def test_what_reads_files_holds_up_nothing_else(worker: Worker) -> None:
+    """A disk may be slow, or never answer."""
+    answers, answered = threading.Event(), threading.Event()
+
+    def slow(link: Link) -> None:
+        answers.wait(60)
+        link.tell("inspected")
+        answered.set()
+
+    def quick(link: Link) -> None:
+        link.tell("cost")
+        answers.set()
+        answered.wait(60)
+
+    worker.job("inspect", slow)
+    worker.job("cost", quick)
+    assert worker.run("inspect", "cost") == [("cost", 2), ("inspected", 1)]
+
+
+def test_what_goes_wrong_beside_the_others_is_told_as_well(worker: Worker) -> None:
+    told = threading.Event()
+    worker.job("inspect", raising(UserError("pairs.tsv: binary")))
+    worker.job("cost", lambda link: told.wait(60) and None)
+    worker.told = Watched(told)
+    assert worker.run("inspect", "cost") == [("refused", 1)]
+
+
+class Watched(list[Message]):
+    """A list that tells when something is put into it."""
+
+    def __init__(self, event: threading.Event) -> None:
+        super().__init__()
+        self._event = event
+
+    def append(self, message: Message) -> None:
+        super().append(message)
+        self._event.set()

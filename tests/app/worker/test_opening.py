@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +17,9 @@ from mlxdecoder.app.worker.engine import Engine
 from mlxdecoder.errors import UserError
 from mlxdecoder.training.run_folder import RunFolder
 from tests.app.worker.asking import ask, generate, save, untrained
+from tests.pretrained.folders import FIXTURES, WEIGHTS, copied, set_values
+from tests.pretrained.spoken import MAKERS, spoken
+from tests.pretrained.variants import KEPT
 
 
 def opened(path: Path | str | None, engine: Engine | None = None) -> Model:
@@ -84,3 +88,64 @@ def test_a_path_is_told_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     save(untrained(), tmp_path / "model")
     monkeypatch.chdir(tmp_path)
     assert opened("model").path == str(tmp_path / "model")
+
+
+# Folders from elsewhere ---------------------------------------------------------------------------------------------
+
+KINDS = {"language_model": ("decoder",), "encoder": ("encoder",), "translator": ("encoder", "decoder", "cross")}
+
+
+@pytest.mark.parametrize("name", sorted(MAKERS))
+def test_a_folder_from_elsewhere_is_watched_as_what_it_is(name: str, tmp_path: Path) -> None:
+    spoken(name, tmp_path / name)
+    engine = Engine()
+    found = opened(tmp_path / name, engine)
+    assert (found.name, found.kinds) == (name, KINDS[found.architecture])
+    told = generate(engine, "the cat sings", max_tokens=3)
+    assert {array.split(".")[0] for message in told for array in message.arrays} == set(found.kinds)
+    read, (source, *_) = engine.checkpoint.read("the cat sings"), told
+    pieces = engine.checkpoint.tokenizer.pieces(read)
+    assert pieces == (source["prompt"] if found.architecture == "language_model" else source["tokens"])
+
+
+@pytest.mark.parametrize("name", [variant.name for variant in KEPT if variant.name != "vit"])
+def test_without_a_tokenizer_ids_are_typed(name: str) -> None:
+    engine = Engine()
+    opened(FIXTURES / name, engine)
+    told = generate(engine, "5 6 7", max_tokens=3)
+    assert told[-1].kind == "generated"
+    with pytest.raises(UserError, match="give it ids"):
+        generate(engine)
+
+
+def test_of_a_model_of_images_it_is_said_where_they_can_be_seen() -> None:
+    engine = Engine()
+    opened(FIXTURES / "vit", engine)
+    with pytest.raises(UserError, match=r"reads images.*mlxdecoder\.show"):
+        generate(engine)
+
+
+def cut_short(folder: Path) -> None:
+    whole = (folder / WEIGHTS).read_bytes()
+    (folder / WEIGHTS).write_bytes(whole[: len(whole) // 2])
+
+
+def pickled(folder: Path) -> None:
+    (folder / WEIGHTS).rename(folder / "pytorch_model.bin")
+
+
+def unheard_of(folder: Path) -> None:
+    set_values(folder, model_type="gpt_unheard_of")
+
+
+@pytest.mark.parametrize("harm", [cut_short, pickled, unheard_of])
+def test_a_folder_that_is_broken_is_refused_in_two_lines_and_the_open_model_stays(
+    harm: Callable[[Path], None], tmp_path: Path
+) -> None:
+    engine, folder = Engine(), copied("gpt2", tmp_path / "gpt2")
+    opened(FIXTURES / "marian", engine)
+    harm(folder)
+    with pytest.raises(UserError, match="gpt2") as caught:
+        opened(folder, engine)
+    assert str(caught.value).count("\n") <= 1
+    assert generate(engine, "5 6 7", max_tokens=2)[-1].kind == "generated"

@@ -9,6 +9,7 @@ import mlx.core as mx
 import pytest
 
 from mlxdecoder.app.protocol import Message
+from mlxdecoder.app.session.corpus_choice import CorpusChoice
 from mlxdecoder.app.worker import looking_on
 from mlxdecoder.app.worker.link import Inbox
 from mlxdecoder.app.worker.looking_on import Losses
@@ -44,6 +45,93 @@ def test_files_are_those_of_the_command(run: Any, tmp_path: Path, corpus: Path) 
     assert status == 0, said
     ask(tmp_path / "app", corpus)
     assert files(tmp_path / "app") == files(tmp_path / "command")
+
+
+UNITS = "".join(
+    f'<tu><tuv xml:lang="de"><seg>Das Wort {n}</seg></tuv><tuv xml:lang="en"><seg>The word {n}</seg></tuv>'
+    f'<tuv xml:lang="fr"><seg>Le mot {n}</seg></tuv></tu>'
+    for n in range(60)
+)
+MADE = {
+    "a.csv": "id,de,en,fr\n" + "".join(f"{n},Das Wort {n},The word {n},Le mot {n}\n" for n in range(60)),
+    "a.tsv": "".join(f"Das Wort {n}\tThe word {n}\tLe mot {n}\n" for n in range(60)),
+    "a.tmx": f'<tmx version="1.4"><header/><body>{UNITS}</body></tmx>',
+    "a.en": "".join(f"The word {n}\n" for n in range(60)),
+    "a.fr": "".join(f"Le mot {n}\n" for n in range(60)),
+    "b.en": "A word 1\nThe word 7\n",
+    "b.fr": "Un mot 1\nLe mot 7\n",
+    "b.tsv": "Ein Wort 1\tA word 1\tUn mot 1\n",
+}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"corpus": ["a.csv"], "columns": ["fr", "en"]},
+        {"corpus": ["a.tsv"], "columns": ["3", "1"], "limit": 40},
+        {"corpus": ["a.csv"], "columns": ["4", "2"], "header": False},
+        {"corpus": ["a.tsv"], "header": True},
+        {"corpus": ["a.tmx"], "languages": ["fr", "de"]},
+        {"corpus": ["a.tmx"], "limit": 30},
+        {"corpus": ["a.en", "a.fr"], "validation": ["b.en", "b.fr"]},
+        {"corpus": ["a.tsv"], "columns": ["2", "3"], "limit": 50, "validation": ["b.tsv"]},
+    ],
+)
+def test_files_are_those_of_the_command_with_the_same_choices(run: Any, tmp_path: Path, asked: dict[str, Any]) -> None:
+    for name, text in MADE.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    for part in ("corpus", "validation"):
+        asked = {**asked, part: [str(tmp_path / name) for name in asked.get(part, [])]}
+    options: list[Any] = []
+    for name, value in asked.items():
+        if isinstance(value, bool):
+            options.append(f"--{name}" if value else f"--no-{name}")
+        elif value:
+            options += [f"--{name}", *(value if isinstance(value, list) else [value])]
+    status, _, said = run("train", *options, "--preset", "tiny", "--out", tmp_path / "command")
+    assert status == 0, said
+    choice = CorpusChoice.from_dict({"files": asked.pop("corpus"), **asked})
+    told = ask(tmp_path / "app", choice)
+    assert told[-1]["reason"] == "done"
+    assert files(tmp_path / "app") == files(tmp_path / "command")
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_training_with_choices_goes_on_with_them(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(MADE["a.csv"], encoding="utf-8")
+    choice = CorpusChoice((str(tmp_path / "a.csv"),), ("fr", "en"), limit=40)
+    ask(tmp_path / "whole", choice)
+    ask(tmp_path / "parts", choice, at_step(7, "stop"))
+    ask(tmp_path / "parts", None, resume=True)
+    assert files(tmp_path / "parts") == files(tmp_path / "whole")
+
+
+def test_a_stop_ends_the_reading_of_a_large_corpus(tmp_path: Path) -> None:
+    (tmp_path / "large.tsv").write_text("".join(f"word {n}\tmot {n}\n" for n in range(40_000)))
+    heard: list[str] = []
+
+    def stop(message: Message, inbox: Inbox) -> None:
+        heard.append(message.fields.get("text", message.kind))
+        if "rows" in heard[-1]:
+            inbox.put(Message("stop", fields={"of": RUN}))
+
+    ask(tmp_path / "run", tmp_path / "large.tsv", stop)
+    assert heard == ["Reading the text", "Reading large.tsv: 10,000 rows", "trained"]
+
+
+def test_how_far_the_encoding_is_is_told_and_a_stop_ends_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, corpus: Path
+) -> None:
+    monkeypatch.setitem(prepare.__globals__, "BETWEEN", 40)
+    heard: list[str] = []
+
+    def stop(message: Message, inbox: Inbox) -> None:
+        heard.append(message.fields.get("text", message.kind))
+        if heard[-1].startswith("Encoding: 40 of"):
+            inbox.put(Message("stop", fields={"of": RUN}))
+
+    told = ask(tmp_path / "run", corpus, stop)
+    assert heard[-2].startswith("Encoding: 40 of") and told[-1]["reason"] == "stopped"
 
 
 def test_measures_checkpoints_and_probes_come_at_each_measurement(tmp_path: Path, corpus: Path) -> None:

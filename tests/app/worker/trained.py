@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mlxdecoder.app.protocol import Decoder, Message, encode
+from mlxdecoder.app.session.corpus_choice import CorpusChoice
 from mlxdecoder.app.session.training_log import TrainingLog
 from mlxdecoder.app.worker.engine import Engine
 from mlxdecoder.app.worker.link import Inbox, Link
@@ -27,14 +28,13 @@ Watcher = Callable[[Message, Inbox], None]
 
 def ask(
     folder: Path,
-    corpus: Path | list[Path] | None,
+    corpus: Path | list[Path] | CorpusChoice | None,
     watcher: Watcher | None = None,
     serve: Callable[[], None] | None = None,
     **wishes: Any,
 ) -> list[Message]:
     """All that is told of a training; the watcher sees each message at once, and may put something in the inbox."""
-    names = [str(name) for name in corpus] if isinstance(corpus, list) else corpus and str(corpus)
-    fields = {"preset": "tiny", "corpus": names, "folder": str(folder), "steps": None, "resume": False}
+    fields = {"preset": "tiny", **_choice(corpus).wishes, "folder": str(folder), "steps": None, "resume": False}
     message = Message("train", RUN, {**fields, "probe": SENTENCE, "mistakes": [], **wishes})
     inbox, told = Inbox(), list[Message]()
     inbox.put(message)
@@ -46,6 +46,13 @@ def ask(
 
     train(Engine(), message, Link(RUN, inbox, send, serve or (lambda: None)))
     return told
+
+
+def _choice(corpus: Path | list[Path] | CorpusChoice | None) -> CorpusChoice:
+    if isinstance(corpus, CorpusChoice):
+        return corpus
+    files = corpus if isinstance(corpus, list) else [corpus] if corpus else []
+    return CorpusChoice(tuple(map(str, files)))
 
 
 def at_step(step: int, command: str) -> Watcher:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from mlxdecoder.errors import UserError
 from mlxdecoder.text.corpus import read_corpus
 from mlxdecoder.text.inspection import Finding, Inspection, inspect_corpus
 from mlxdecoder.text.inspection.examples import shown
+from mlxdecoder.text.inspection.report import summary
 from mlxdecoder.text.readers import Row, open_rows
 from mlxdecoder.text.tokenizer import Tokenizer
 
@@ -85,8 +86,16 @@ def test_findings_come_with_the_places_of_the_first_three() -> None:
     pairs = [*usual(5), ("", "x"), ("y", ""), (" ", "\u00a0"), ("z", ""), ("", "w"), usual(1)[0]]
     found = inspect(pairs)
     assert counts(found.dropped) == {"blank": 1, "incomplete": 4, "duplicate": 1}
-    places = {one.id: [found.examples[row].place for row in one.rows] for one in found.dropped}
+    places = {one.id: [found.example(one, row).place for row in one.rows] for one in found.dropped}
     assert places == {"blank": ["line 8"], "incomplete": ["line 6", "line 7", "line 9"], "duplicate": ["line 11"]}
+
+
+def test_rows_with_more_cells_than_columns_are_found(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("en,fr\nGo.,Va !\nHello, my friend,Bonjour\nRun!,Cours !,\n,,,x\n", encoding="utf-8")
+    found = inspect_corpus(open_rows(path), lambda: open_rows(path), 100, 400)
+    wide = next(one for one in found.suspicions if one.id == "wide")
+    assert (wide.count, [found.example(wide, row).place for row in wide.rows]) == (1, ["line 3"])
 
 
 def test_an_unremarkable_corpus_has_no_findings() -> None:
@@ -110,7 +119,7 @@ def test_an_unremarkable_corpus_has_no_findings() -> None:
 def test_a_suspicious_pair_is_found_among_usual_ones(pair: tuple[str, str], expected: str) -> None:
     found = inspect([*usual(200), pair])
     assert counts(found.suspicions) == ({expected: 1} if expected else {})
-    assert all(found.examples[row].place == "line 201" for one in found.suspicions for row in one.rows)
+    assert all(found.example(one, row).place == "line 201" for one in found.suspicions for row in one.rows)
 
 
 def test_exchanged_sides_and_foreign_scripts_are_told_apart() -> None:
@@ -160,6 +169,13 @@ def test_the_estimate_of_too_long_pairs_is_near_the_truth() -> None:
     assert inspect(pairs, longest=1000).too_long.sample == 0
 
 
+def test_a_single_long_text_does_not_decide_what_a_token_is() -> None:
+    """Of what is more than a thousand characters long, no more than that is looked at."""
+    found = [inspect([*usual(50), ("tick tock " * count, "X")]).too_long for count in (101, 20_000)]
+    assert found[0].sample == 51
+    assert found[0].per_token == found[1].per_token
+
+
 def test_an_alphabet_that_is_larger_than_the_vocabulary_is_said() -> None:
     pairs = [("".join(map(chr, range(0x4E00 + n, 0x4E00 + n + 150))), f"{letters(n)} x") for n in range(0, 600, 10)]
     assert "wanted at least" in inspect(pairs).too_long.refusal
@@ -169,6 +185,34 @@ def test_rows_that_cannot_be_read_twice_are_refused() -> None:
     once = iter(rows([*usual(3), ("", "x")]))
     with pytest.raises(UserError, match="not as a pipe"):
         inspect_corpus(once, lambda: once, 100, 400)
+
+
+def test_no_more_is_read_than_the_limit_asks_for() -> None:
+    def some() -> Iterator[Row]:
+        yield from rows([("a", "b"), ("a", "b"), ("", "c"), ("d", "e")])
+        raise AssertionError("read too far")
+
+    found = inspect_corpus(some(), some, 100, 400, limit=2)
+    assert (found.rows, found.pairs) == (4, 2)
+
+
+def test_a_summary_says_what_is_kept_and_what_is_dropped() -> None:
+    found = inspect([("a", "b"), ("a", "b"), ("", "c"), ("", ""), ("d", "e")])
+    assert summary(found) == [
+        "5 rows; 2 pairs.",
+        "Dropped: blank rows (1), one side blank (1), duplicates (1).",
+    ]
+    assert summary(inspect([("a", "b")])) == ["1 rows; 1 pairs."]
+    mixed = [*((f"word {letters(n)}", f"слово {letters(n)}") for n in range(20)), ("чужое", "foreign"), ("x", "語")]
+    assert summary(inspect(mixed)) == [
+        "22 rows; 22 pairs.",
+        "Have a look: probably exchanged (1), target not in Cyrillic, as most are (1).",
+    ]
+    long = [(" ".join(map(letters, range(n, n + 40))), "x") for n in range(0, 400, 40)]
+    assert summary(inspect([*long, ("a", "b")], longest=25)) == [
+        "11 rows; about 1 pairs.",
+        "Dropped: more than 25 tokens on a side (about 10).",
+    ]
 
 
 def test_no_rows_are_no_error() -> None:
@@ -181,6 +225,8 @@ def test_no_rows_are_no_error() -> None:
     [
         (("", "x"), ("", ""), "line 7: ∅ → x"),
         (("Va\u202f!", ""), ("source", "narrow-no-break-space"), "line 7: VaU+202F!"),
+        (("cafe\u0301 noir", ""), ("source", "not-nfc"), "line 7: cafe\u0301 (U+0065 U+0301) noir"),
+        (("a\u0323\u0302b", ""), ("source", "not-nfc"), "line 7: a\u0323\u0302 (U+0061 U+0323 U+0302)b"),
         (("", "capit\u0430l city"), ("target", "mixed-scripts"), "line 7: capit\u0430 (U+0430)l city"),
         (("a" * 50 + " \u00ad" + "b" * 50, ""), ("source", "soft-hyphen"), f"line 7: …{'a' * 14} U+00AD{'b' * 16}…"),
     ],
@@ -190,8 +236,25 @@ def test_examples_show_the_point(row: tuple[str, str], finding: tuple[str, str],
     assert shown(Row(*row, "line 7"), Finding("", "", side, 1, (0,), mark)) == expected
 
 
+@pytest.mark.parametrize("place", [0, 900, 40_000])
+def test_examples_of_long_texts_are_cut_around_their_marks(place: int) -> None:
+    long = "word " * (place // 5) + "soft\u00adhyphen " + "words " * 20_000 + "capit\u0430l "
+    found = inspect([*usual(20), (long, "x " * 30_000)], longest=25)
+    told = {one.id: shown(found.example(one, one.rows[0]), one) for one in found.marks}
+    assert "softU+00ADhyphen" in told["soft-hyphen"] and "capit\u0430 (U+0430)l" in told["mixed-scripts"]
+    assert all(len(row.source) <= 2001 and len(row.target) <= 2001 for row in found.examples.values())
+
+
+def test_a_part_of_a_long_text_may_be_all_in_the_other_script() -> None:
+    found = inspect([*usual(20), ("word " * 2000 + "\u0430\u0431" * 500, "x")])
+    mixed = next(one for one in found.marks if one.id == "mixed-scripts")
+    assert "\u0430 (U+0430)\u0431" in shown(found.example(mixed, mixed.rows[0]), mixed)
+
+
 def test_examples_are_short_and_on_one_line(tmp_path: Path) -> None:
-    row = Row("word\n" * 100_000, "語" * 200_000, "line 7")
-    for side, mark in (("", ""), ("source", "break")):
+    row = Row("word\n" + "\x7f" * 100_000, "語" * 200_000, "line 7")
+    for side, mark in (("", ""), ("source", "break"), ("source", "control"), ("target", "compatibility")):
+        if mark == "compatibility":
+            row = Row("", "²" + "\u0301" * 200_000, "line 7")
         text = shown(row, Finding("", "", side, 1, (0,), mark))
         assert len(text) < 90 and text.isprintable()

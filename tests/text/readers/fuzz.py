@@ -1,4 +1,4 @@
-"""Read many changed files in a process with little memory, each in little time, and count what became of them.
+"""Read, inspect and split many changed files in a process with little memory, each in little time, and count them.
 
 python -m tests.text.readers.fuzz 100000 [SEED]
 """

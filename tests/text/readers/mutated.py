@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import gzip
+import json
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from unicodedata import combining
 
 from hypothesis import strategies as st
 
 from mlxdecoder.errors import UserError
-from mlxdecoder.text.corpus import clean, read_corpus
-from mlxdecoder.text.readers import Choice
+from mlxdecoder.text.corpus import CorpusReport, Pair, clean, read_corpus
+from mlxdecoder.text.inspection import inspect_corpus
+from mlxdecoder.text.inspection.report import describe, to_dict
+from mlxdecoder.text.parts import write_parts
+from mlxdecoder.text.readers import Choice, Rows, open_rows
+from mlxdecoder.text.splits import split_without_leaks
 from tests.text.readers.written import ENCODINGS, FORMATS, encoded, table, zipped
 
 PAIRS = [
@@ -36,9 +43,12 @@ CHOICES = [
     Choice(columns=("msgstr", "msgid")),
     Choice(languages=("en", "fr")),
     Choice(header=True),
+    Choice(columns=("1", "2"), header=False),
 ]
 TOKENS = [
     *b'" "" \n \r\n \0 \t , ; \\ { } [ ] {" [" : null \\ud800 \\u0000 #~ #,fuzzy &a; &#0; &eacute; ]]>'.split(b" "),
+    b"sep=;\n",
+    b"\v\f\r",
     *b"\xff\xfe|\xef\xbb\xbf|\xed\xa0\x80|PK\3\4|PK\5\6|\x1f\x8b".split(b"|"),
     *b"<tu>|</tu>|<tuv>|<seg>|</seg>|<ph>|</ph>|<hi>|<!--|<![CDATA[|</body>|<tuv xml:lang='".split(b"|"),
     *b'msgid "|msgid_plural "|msgstr[1] "|msgctxt "|\nmsgstr ""\n'.split(b"|"),
@@ -50,6 +60,7 @@ TOKENS = [
 CODECS = ["utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "latin-1", "cp1252", "utf-7", "shift_jis"]
 SIZES = [100] * 20 + [10_000] * 8 + [200_000] * 3 + [3_000_000]
 LARGEST = 4_000_000  # bytes of a file
+LONGEST_SIDE, VOCABULARY = 100, 900  # tokens and pieces of an inspection
 FINE = 1_000_000  # places in a file
 
 Changes = list[tuple[int, int, Callable[[bytes], bytes]]]
@@ -79,22 +90,55 @@ def write_case(case: Case, folder: Path) -> list[Path]:
 
 
 def read_files(paths: list[Path], choice: Choice, limit: int | None) -> str:
-    """Read them: gives "" for a corpus, or the error; anything else than a corpus or a short error raises."""
+    """Read, inspect and split them: gives "" for a corpus, or the error; anything but a short error raises."""
     try:
         corpus = read_corpus(paths[0], *paths[1:], limit=limit, choice=choice)
     except UserError as error:
-        message = str(error)
-        assert message.count("\n") < 2, message
-        assert len(message) < 1000, message
-        assert message.replace("\n", "").isprintable(), message
-        return message
+        return _checked(error)
     report = corpus.report
     assert report.lines == report.pairs + report.blank + report.incomplete + report.duplicates
     assert report.pairs == len(corpus.pairs) > 0
     assert all(side and clean(side) == side for pair in corpus.pairs for side in (pair.source, pair.target))
     "".join(side for pair in corpus.pairs for side in (pair.source, pair.target)).encode()
     assert corpus.format.describe().isprintable()
+    _inspect(lambda: open_rows(paths[0], *paths[1:], choice=choice), report, limit)
+    for two_files in (False, True):
+        _split(corpus.pairs, two_files)
     return ""
+
+
+def _checked(error: UserError) -> str:
+    message = str(error)
+    assert message.count("\n") < 2, message
+    assert len(message) < 1000, message
+    assert message.replace("\n", "").isprintable(), message
+    return message
+
+
+def _inspect(opened: Callable[[], Rows], report: CorpusReport, limit: int | None) -> None:
+    """It says the same as reading, in lines that can be printed."""
+    found = inspect_corpus(opened(), opened, LONGEST_SIDE, VOCABULARY, limit)
+    assert (found.rows, found.pairs) == (report.lines, report.pairs)
+    assert sum(one.count for one in found.suspicions if one.id == "wide") == report.wide
+    for line in describe(found).split("\n"):
+        assert line.isprintable() and sum(not combining(one) for one in line) <= 120, line
+    json.dumps(to_dict(found), ensure_ascii=False, allow_nan=False).encode()
+
+
+def _split(pairs: list[Pair], two_files: bool) -> None:
+    """All parts together hold the pairs, or nothing is written."""
+    with TemporaryDirectory() as folder:
+        try:
+            splits = split_without_leaks(pairs, len(pairs) // 5, 0)
+            parts = {"train": splits.train, "validation": splits.validation}
+            names = write_parts(folder, parts, two_files=two_files)
+        except UserError as error:
+            _checked(error)
+            assert not list(Path(folder).iterdir())
+            return
+        files = [Path(folder) / name for name in names]
+        several = zip(files[::2], files[1::2], strict=True) if two_files else zip(files)
+        assert {pair for part in several for pair in read_corpus(*part).pairs} == set(pairs)
 
 
 def _changed(data: bytes, changes: Changes) -> bytes:

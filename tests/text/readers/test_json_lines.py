@@ -40,6 +40,17 @@ def test_what_is_missing_is_blank_and_lines_count(tmp_path: Path) -> None:
     assert read(tmp_path, text) == [("", ""), ("a", "b"), ("", ""), ("c", ""), ("d", ""), ("", "é")]
 
 
+def test_keys_are_those_of_many_objects(tmp_path: Path) -> None:
+    more = '{"en": "a", "fr": "b"}\n' * 3
+    assert read(tmp_path, '{"en": null, "fr": "x"}\n' + more)[:2] == [("", "x"), ("a", "b")]
+    assert read(tmp_path, '{"x": "a", "y": "b"}\n' * 3 + '{"x": "c", "y": "d", "rare": "e"}\n')[3] == ("c", "d")
+    assert read(tmp_path, '{"x": "a", "y": null, "z": null}\n{"z": null, "y": "b"}\n') == [("a", ""), ("", "b")]
+
+
+def test_tabs_may_stand_between_tokens(tmp_path: Path) -> None:
+    assert read(tmp_path, '{"en":\t"a",\t"fr":\t"b"}\n') == [("a", "b")]
+
+
 @pytest.mark.parametrize(
     ("text", "columns", "message"),
     [

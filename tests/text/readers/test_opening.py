@@ -71,8 +71,29 @@ def test_a_zip_file_can_hold_the_two_sides(tmp_path: Path) -> None:
     path = write(tmp_path / "x.zip", zipped(sides))
     assert read_corpus(path).pairs == [Pair("un", "one")]
     rows = open_rows(write(path, zipped(sides | {"a/x.en-fr.ids": b"7\n"})), choice=Choice(languages=("en", "fr")))
-    assert rows.format.describe() == 'two files, zip, UTF-8; source: language "en", target: language "fr"'
+    told = 'two files, zip, UTF-8; source: language "en", target: language "fr"'
+    assert rows.format.describe() == f'{told}; not taken: language "ids"'
     assert [(row.source, row.target) for row in rows] == [("one", "un")]
+
+
+@pytest.mark.parametrize("other", ["x.en-fr.xml", "x.en-fr.scores", "x.en-fr.ids"])
+def test_sides_whose_endings_their_stem_names_are_told_from_what_stands_beside(tmp_path: Path, other: str) -> None:
+    sides = {"README": b"a", "LICENSE": b"b", other: b"7\n", "x.en-fr.en": b"one\n", "x.en-fr.fr": b"un\n"}
+    rows = open_rows(write(tmp_path / "en-fr.txt.zip", zipped(sides)))
+    assert rows.format.languages == ("en", "fr")
+    assert [(row.source, row.target) for row in rows] == [("one", "un")]
+
+
+@pytest.mark.parametrize(
+    ("languages", "message"),
+    [(("en", "EN"), "is chosen as source and as target"), (("en", "de"), "Choose two by their endings")],
+)
+def test_endings_that_do_not_choose_two_sides_are_refused(
+    tmp_path: Path, languages: tuple[str, str], message: str
+) -> None:
+    path = write(tmp_path / "a.zip", zipped({"a.en": b"one\n", "a.fr": b"un\n"}))
+    with pytest.raises(UserError, match=message):
+        open_rows(path, choice=Choice(languages=languages))
 
 
 @pytest.mark.parametrize(
@@ -80,6 +101,7 @@ def test_a_zip_file_can_hold_the_two_sides(tmp_path: Path) -> None:
     [
         ({"a.tsv": ONE, "b.tsv": ONE}, 'found "a.tsv", "b.tsv"'),
         ({"a.en": ONE, "a.fr": ONE, "a.de": ONE}, 'found "a.en", "a.fr", "a.de"'),
+        ({f"{part}.{side}": ONE for part in ("dev", "train") for side in ("en", "fr")}, r"\nUnpack it, and give"),
         ({f"{n}\n.tsv": ONE for n in range(99)}, r"91 more"),
         ({}, "found nothing"),
         ({"README": b""}, "found nothing"),
@@ -102,6 +124,14 @@ def test_a_file_that_holds_both_languages_is_no_side(tmp_path: Path) -> None:
     path = write(tmp_path / "a.txt", b'{"en": "one", "fr": "un"}\n')
     with pytest.raises(UserError, match=r"a\.txt: is JSON lines, which holds both languages; give it alone"):
         read_corpus(path, path)
+    with pytest.raises(UserError, match=r"a\.txt: is TMX, which holds both languages; give it alone"):
+        read_corpus(path, write(path, b"<!-- by hand -->\n<tmx>\n"))
+
+
+@pytest.mark.parametrize("first", ["{", "[", '["Hello" he said.', "{'a': 1} is code.", "<!-- a comment -->"])
+def test_a_side_may_begin_like_another_format(tmp_path: Path, first: str) -> None:
+    sides = [write(tmp_path / name, f"{first}\nGo.\n".encode()) for name in ("a.en", "a.fr")]
+    assert read_corpus(*sides).pairs == [Pair(first, first), Pair("Go.", "Go.")]
 
 
 def locked() -> bytes:
@@ -121,6 +151,7 @@ def with_long_list() -> bytes:
     ("data", "message"),
     [
         (b"a\tb\ncaf\xe9\tb\n", r"a\.tsv, line 2: byte 0xE9 at position 4 is not UTF-8"),
+        ("猫\t私".encode("shift_jis"), r"byte 0x94 at position 1 is not UTF-8; .* -f CP1252, SHIFT_JIS, GB18030"),
         (b"\x7fELF\x02\0\0", r"a\.tsv, line 1: .*binary"),
         (b"a\tb\na\0\tb\n", r"a\.tsv, line 2: .*binary"),
         ("a\tb\n".encode("utf-32"), r"a\.tsv, line 1: .*binary"),
@@ -145,6 +176,16 @@ def test_files_that_are_no_text_are_refused_for_what_they_are(tmp_path: Path, da
     with pytest.raises(UserError, match=message) as error:
         read_corpus(write(tmp_path / "a.tsv", data))
     assert "\n" not in str(error.value)
+
+
+def test_a_long_list_of_members_does_not_make_room_for_what_is_packed_too_well(tmp_path: Path) -> None:
+    """The list is read first; only what is read of the member itself may unpack to a hundred times as much."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.tsv", b"one\tun\n" * 600_000)
+        archive.comment = b"x" * 65_000
+    with pytest.raises(UserError, match=r"a\.zip: unpacks to more than 100 times its size"):
+        read_corpus(write(tmp_path / "a.zip", packed.getvalue()))
 
 
 @pytest.mark.parametrize("harm", ["cut", "changed", "no end"])

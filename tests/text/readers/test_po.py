@@ -78,6 +78,13 @@ def test_a_catalogue_is_read_message_by_message(tmp_path: Path, end: str) -> Non
     assert [(row.source, row.target, row.place) for row in rows] == ROWS
 
 
+def test_escapes_are_read_as_gettext_reads_them(tmp_path: Path) -> None:
+    """Expected is what msgfmt 0.21 makes of it, but for a zero, where a text would end."""
+    text = r"caf\303\251 \x41 \101b \1013 \x414 \\303\\251 \x41\x42z \000"
+    (row,) = open_rows(write(tmp_path, f'msgid "{text}"\nmsgstr "x"\n'))
+    assert row.source == "café A Ab A3 \x14 \\303\\251 ABz \\000"
+
+
 @pytest.mark.parametrize("columns", [("msgstr", "msgid"), ("2", "1")])
 def test_the_sides_can_be_turned(tmp_path: Path, columns: tuple[str, str]) -> None:
     rows = open_rows(write(tmp_path, CATALOGUE), choice=Choice(columns=columns))
@@ -113,6 +120,7 @@ def test_a_plural_has_as_many_rows_as_forms(tmp_path: Path, forms: list[str], ex
             'msgid "a"\nmsgstr "b"\n\nmsgid ""\n' + f'"{"c" * 1000}"\n' * 1100,
             r"line 4: a message of more than 1,048,576",
         ),
+        (f'msgid "{"語" * 250_000}"\nmsgstr "{"语" * 250_000}"\n', r"line 1: a message of more than 1,048,576 bytes"),
     ],
 )
 def test_what_is_no_catalogue_is_refused_with_its_line(tmp_path: Path, text: str, message: str) -> None:

@@ -157,6 +157,7 @@ def test_what_is_taken_and_what_is_not_is_said(tmp_path: Path) -> None:
         ("a.csv", "en,fr\nGo.,Va !\n", columns("9" * 5000, "1"), "no column .9999"),
         ("a.csv", "en,fr\nGo.,Va !\n", columns("en", "1"), "as source and as target"),
         ("a.csv", "en,fr\nGo.,Va !\n", Choice(languages=("en", "fr")), "languages are not told; choose columns"),
+        ("a.csv", "text\nhello\n", Choice(), r"a\.csv: one column; wanted two, with commas, semicolons, tabs or |"),
         ("a.tsv", "a.\tb.\tc.\td.\n", Choice(), "4 columns of text, 1, 2, 3, 4; choose two"),
         ("a.tsv", "a\tb\nc\td\ne\n", Choice(), r"a\.tsv, line 3: no tab"),
         ("a.csv", 'en,fr\na,b\n"c,d\ne,f\n', Choice(), r"a\.csv, line 3: a quote begins there that never ends"),
@@ -175,3 +176,115 @@ def test_what_cannot_be_read_or_chosen_is_refused(
         read(tmp_path, name, text, choice)
     assert str(error.value).count("\n") < 2
     assert len(str(error.value)) < 600
+
+
+GREETINGS = [
+    ("I see the cat.", "Je vois le chat."),
+    ("The house is big.", "La maison est grande."),
+    ("Hello.", "Salut."),
+]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "English,French,Attribution",
+        "en,fr,licence",
+        "English (US),French (France)",
+        "Anglais,Français",
+        "Englisch,Deutsch",
+        "español,中文",
+        "question,answer",
+        "No.,English,French",
+        "en,de",
+        "it,es",
+        "EN,ES",
+        "eng,fin",
+    ],
+)
+@pytest.mark.parametrize("separator", [",", "\t"])
+def test_names_of_languages_and_sides_are_a_header(tmp_path: Path, header: str, separator: str) -> None:
+    names = header.split(",")
+    rows = [["7"] * names.index("English") + [*pair] if "No." in header else [*pair] for pair in GREETINGS]
+    text = "".join(separator.join([*row, *["x 1"] * (len(names) - len(row))]) + "\n" for row in [names, *rows])
+    found = opened(tmp_path, "a.csv", text)
+    assert found.format.header
+    assert [(row.source, row.target) for row in found] == GREETINGS
+
+
+@pytest.mark.parametrize(
+    "first",
+    [("He.", "El."), ("No.", "So."), ("English.", "French."), ("Hi", "Is"), ("English", "Anglais"), ("no", "No")],
+)
+def test_a_first_pair_of_short_words_is_no_header(tmp_path: Path, first: tuple[str, str]) -> None:
+    assert read(tmp_path, "a.tsv", tab([first, *GREETINGS])) == [first, *GREETINGS]
+
+
+def test_words_that_are_codes_of_languages_too_are_a_pair_in_a_word_list(tmp_path: Path) -> None:
+    words = [("it", "es"), ("is", "ist"), ("cat", "Katze")]
+    assert read(tmp_path, "a.tsv", tab(words)) == words
+
+
+@pytest.mark.parametrize("separator", [";", ",", "\t", "|"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_the_separator_that_excel_says_is_obeyed(tmp_path: Path, separator: str, end: str) -> None:
+    lines = [f"sep={separator}", f"English{separator}French", *(f'"{a}"{separator}"{b}"' for a, b in GREETINGS)]
+    rows = opened(tmp_path, "a.csv", end.join(lines))
+    assert [(row.source, row.target, row.place) for row in rows] == [
+        (*pair, f"line {number}") for number, pair in enumerate(GREETINGS, 3)
+    ]
+
+
+def test_vertical_bars_separate(tmp_path: Path) -> None:
+    rows = opened(tmp_path, "a.csv", "English|French\n" + "".join(f"{a}|{b}\n" for a, b in GREETINGS))
+    assert rows.format.kind == "CSV with vertical bars"
+    assert [(row.source, row.target) for row in rows] == GREETINGS
+
+
+def test_blank_cells_at_the_end_of_a_line_do_not_count(tmp_path: Path) -> None:
+    text = "".join(f"{a}\t{b}\t\t \t\n" for a, b in GREETINGS)
+    assert read(tmp_path, "a.tsv", text) == GREETINGS
+    assert read(tmp_path, "a.tsv", tab(GREETINGS) + "Go.\t\t\t\t\n") == [*GREETINGS, ("Go.", "")]
+
+
+def sentences(*columns: str) -> str:
+    """A table with these columns, in which N stands for a number, and A and B for different texts."""
+    cells = {"N": "{n}", "A": "text {n}", "B": "texte {n}"}
+    return "".join("\t".join(cells.get(one, one).format(n=n) for one in columns) + "\n" for n in range(9))
+
+
+def test_labels_are_no_text(tmp_path: Path) -> None:
+    texts = [(f"text {n}", f"texte {n}") for n in range(9)]
+    for columns in (
+        ["eng", "A", "fra", "B"],
+        ["N", "CK", "A", "B"],
+        ["A", "web", "B"],
+        ["A", "B", "CC-BY", "eng", "\\N"],
+    ):
+        assert read(tmp_path, "a.tsv", sentences(*columns)) == texts
+    languages = "".join(f"{code}\ttext {n}\ttexte {n}\n" for n in range(9) for code in ("eng", "fra"))
+    assert read(tmp_path, "a.tsv", languages)[0] == texts[0]
+    assert read(tmp_path, "a.tsv", tab([("web", "x y")] * 9)) == [("web", "x y")] * 9  # two columns are the sides
+
+
+@pytest.mark.parametrize("columns", [["N", "eng", "A"], ["N", "eng", "A", "CK", "\\N"]])  # sentences of Tatoeba
+def test_a_table_with_texts_in_one_column_is_refused(tmp_path: Path, columns: list[str]) -> None:
+    with pytest.raises(UserError, match="texts in column 3 alone; choose two"):
+        opened(tmp_path, "a.tsv", sentences(*columns))
+
+
+def test_rows_with_more_cells_than_columns_are_marked(tmp_path: Path) -> None:
+    text = 'en,fr\nGo.,Va !\nHello, my friend,Bonjour\n"Hello, friend",Salut\nRun!,Cours !,\n'
+    wide = [row.place for row in opened(tmp_path, "a.csv", text) if row.wide]
+    assert wide == ["line 3"]
+    assert [row.wide for row in opened(tmp_path, "a.csv", text, columns("en", "fr"))] == [False, True, False, False]
+    tabs = opened(tmp_path, "a.tsv", tab(GREETINGS) + "one\ttwo\tthree\n")
+    assert [row.place for row in tabs if row.wide] == ["line 4"]
+
+
+def test_a_table_whose_rows_mostly_have_more_cells_than_columns_is_refused(tmp_path: Path) -> None:
+    text = "en,fr\nHello, my friend,Bonjour\nGo.,Va !\nNo, thanks,Non, merci\n"
+    with pytest.raises(UserError, match=r"2 of the first 3 rows have more than 2 cells; .* quotes") as error:
+        opened(tmp_path, "a.csv", text)
+    assert str(error.value).count("\n") == 1
+    assert len(read(tmp_path, "a.csv", text, columns("1", "2"))) == 3

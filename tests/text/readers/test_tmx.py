@@ -8,6 +8,7 @@ import pytest
 
 from mlxdecoder.errors import UserError
 from mlxdecoder.text.readers import Choice, Rows, open_rows
+from tests.text.readers.written import encoded
 
 
 def opened(folder: Path, units: str, choice: Choice = Choice(), srclang: str = "*all*", head: str = "") -> Rows:
@@ -32,6 +33,22 @@ def test_texts_are_read_without_the_code_between_them(tmp_path: Path) -> None:
         'or<ph x="1">{0}</ph> <it pos="begin">&lt;i&gt;</it>A &amp; B<ut>\\par</ut>!<!-- no --><![CDATA[ <3]]>'
     )
     assert read(tmp_path, unit(en=marked, fr="Oui")) == [("Press the red one, or A & B! <3", "Oui")]
+
+
+@pytest.mark.parametrize(
+    ("marked", "text"),
+    [
+        ("one<ph>&lt;br/&gt;</ph>two", "one two"),
+        ('one<ph x="1"/>two', "one two"),
+        ("one <ph/>two", "one two"),
+        ("one<ph/> two", "one two"),
+        ("one<ph>{0}</ph>, two<ph/>", "one, two"),
+        ("<ph/>one", "one"),
+        ("un<bpt>&lt;b&gt;</bpt>do<ept>&lt;/b&gt;</ept>ne", "undone"),
+    ],
+)
+def test_a_placeholder_between_letters_is_a_space(tmp_path: Path, marked: str, text: str) -> None:
+    assert read(tmp_path, unit(en=marked, fr="x") + unit(en="two", fr="y")) == [(text, "x"), ("two", "y")]
 
 
 def test_each_variant_goes_with_each_of_the_other_language(tmp_path: Path) -> None:
@@ -97,6 +114,17 @@ def test_the_encoding_that_the_xml_declares_is_used_and_said(tmp_path: Path) -> 
     assert [(row.source, row.target) for row in rows] == [("coffee", "café")]
 
 
+@pytest.mark.parametrize("encoding", ["UTF-16 LE", "UTF-16 BE", "UTF-16 LE without a byte order mark"])
+@pytest.mark.parametrize("declared", ["", ' encoding="utf-8"', ' encoding="UTF-16"'])
+def test_utf_16_is_read_whatever_the_declaration_says(tmp_path: Path, encoding: str, declared: str) -> None:
+    path = tmp_path / "a.tmx"
+    units = unit(en="coffee", fr="café") * 1000
+    path.write_bytes(encoded(f'<?xml version="1.0"{declared}?><tmx><body>{units}</body></tmx>', encoding))
+    rows = open_rows(path)
+    assert rows.format.encoding == encoding
+    assert {(row.source, row.target) for row in rows} == {("coffee", "café")}
+
+
 LAUGHS = '<!DOCTYPE tmx [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>'
 LOCAL_FILE = '<!DOCTYPE tmx [<!ENTITY a SYSTEM "file:///etc/passwd">]>'
 
@@ -130,5 +158,10 @@ def test_what_would_harm_or_is_no_tmx_is_refused(
 def test_languages_that_are_nowhere_and_columns_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match='no unit in the language "de"; found "en", "fr"'):
         read(tmp_path, unit(en="Go", fr="Va"), Choice(languages=("de", "fr")))
+    for twice in (("en", "en"), ("en_GB", "EN-gb")):
+        with pytest.raises(UserError, match="language .* is chosen as source and as target; wanted two languages"):
+            read(tmp_path, unit(en_GB="Go", fr="Va"), Choice(languages=twice))
+    with pytest.raises(UserError, match="is TMX, which has no header"):
+        read(tmp_path, unit(en="Go", fr="Va"), Choice(header=True))
     with pytest.raises(UserError, match="is TMX, which has no columns to choose"):
         read(tmp_path, unit(en="Go", fr="Va"), Choice(columns=("1", "2")))
