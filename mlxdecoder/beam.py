@@ -11,9 +11,11 @@ from typing import NamedTuple
 import mlx.core as mx
 
 from mlxdecoder.backend import largest, log_softmax
+from mlxdecoder.decoding import Decoding, Model, check_model, generating, token_limit
 from mlxdecoder.errors import UserError
-from mlxdecoder.generate import Decoding, Generation, Model, as_rows, generating, token_limit
-from mlxdecoder.sampling import block_repeats, keep_rules
+from mlxdecoder.generate import Generation
+from mlxdecoder.ids import as_rows
+from mlxdecoder.sampling import block_repeats, keep_rules, penalise
 from mlxdecoder.watch import Watch
 
 WIDEST = 256  # beams
@@ -21,7 +23,7 @@ WIDEST = 256  # beams
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A translation in the making; `row` is its place in the batch that was last decoded."""
+    """A text in the making; `row` is its place in the batch that was last decoded."""
 
     tokens: tuple[int, ...]
     logprob: float
@@ -43,10 +45,10 @@ class Candidate(NamedTuple):
 
 @dataclass
 class Search:
-    """The beam of one input.
+    """The beam of one input, by the rules of transformers, so that its models say the same here.
 
-    A hypothesis that ends leaves the beam, which narrows it, so that every place of the beam ends once, and a beam of
-    one is greedy decoding. The search stops when none that lives can still beat the `n_best` that ended.
+    A hypothesis that ends among the best `width` candidates is kept aside, and those that go on fill the beam again.
+    The search stops when `width` have ended and the best that goes on scores no better than the worst of them.
     """
 
     width: int
@@ -59,31 +61,34 @@ class Search:
 
     def advance(self, candidates: list[Candidate]) -> None:
         """Keep the best of the candidates, which extend the live hypotheses by one token each."""
-        best = sorted(candidates, key=lambda candidate: -candidate.logprob)[: self.width - len(self.ended)]
-        self.live = []
-        for hypothesis in (candidate.hypothesis() for candidate in best):
-            ends = hypothesis.tokens[-1] in self.ends
-            if ends or len(hypothesis.tokens) >= self.limit:
-                self._end(hypothesis, "stop" if ends else "length")
-            else:
-                self.live.append(hypothesis)
-        if len(self.ended) >= self.n_best and not self._can_improve():
+        ranked = sorted(candidates, key=lambda candidate: -candidate.logprob)
+        for candidate in ranked[: self.width]:
+            if self._is_last(candidate):
+                self._end(candidate.hypothesis())
+        self.ended = sorted(self.ended, key=lambda generation: -generation.score)[: self.width]
+        going = [candidate for candidate in ranked if not self._is_last(candidate)]
+        self.live = [candidate.hypothesis() for candidate in going[: self.width]]
+        if len(self.ended) == self.width and not self._can_improve():
             self.live = []
 
     def results(self) -> list[Generation]:
+        """The best of what ended, best first."""
         if not self.ended:  # no candidate had a probability, as with weights that are no numbers
             return [Generation([], math.nan, "length", score=math.nan)]
-        return sorted(self.ended, key=lambda generation: -generation.score)[: self.n_best]
+        return self.ended[: self.n_best]
 
-    def _end(self, hypothesis: Hypothesis, reason: str) -> None:
+    def _is_last(self, candidate: Candidate) -> bool:
+        return candidate.token in self.ends or len(candidate.parent.tokens) + 1 >= self.limit
+
+    def _end(self, hypothesis: Hypothesis) -> None:
+        reason = "stop" if hypothesis.tokens[-1] in self.ends else "length"
         tokens = [token for token in hypothesis.tokens if token not in self.ends]
         score = self._normalised(hypothesis.logprob, len(hypothesis.tokens))
         self.ended.append(Generation(tokens, hypothesis.logprob, reason, hypothesis.path, score))
 
     def _can_improve(self) -> bool:
-        # A log-probability only falls with more tokens, so the longest allowed length bounds what it can become.
-        bounds = [self._normalised(hypothesis.logprob, self.limit) for hypothesis in self.live]
-        return bool(bounds) and max(bounds) > self.results()[-1].score
+        best = self.live[0] if self.live else None
+        return best is not None and self._normalised(best.logprob, len(best.tokens)) > self.ended[-1].score
 
     def _normalised(self, logprob: float, length: int) -> float:
         return logprob / float(length) ** self.length_penalty
@@ -105,6 +110,7 @@ def beam_search(
     `score` is the log-probability divided by length ** `length_penalty` (0: none; the end mark counts as a token).
     Raises `UserError` for `beam` or `n_best` out of range.
     """
+    check_model(model)
     _check(beam, n_best, length_penalty)
     inputs = as_rows(inputs)
     ends = model.config.end_ids
@@ -121,9 +127,11 @@ def _run(decoding: Decoding, searches: list[Search], block_ngrams: int) -> None:
     tokens = decoding.first
     while True:
         flat = list(_live(searches))
+        said, config = [hypothesis.tokens for hypothesis in flat], decoding.model.config
         logprobs = log_softmax(decoding.feed(tokens))
-        logprobs = keep_rules(logprobs, decoding.model.config, list(_at_last(searches)))
-        logprobs = block_repeats(logprobs, [hypothesis.tokens for hypothesis in flat], block_ngrams)
+        logprobs = penalise(logprobs, config.repetition_penalty, decoding.histories(said))
+        logprobs = keep_rules(logprobs, config, list(_at_last(searches)))
+        logprobs = block_repeats(logprobs, said, block_ngrams)
         _advance(searches, logprobs)
         parents = [hypothesis.row for hypothesis in _live(searches)]
         if not parents:
@@ -134,8 +142,8 @@ def _run(decoding: Decoding, searches: list[Search], block_ngrams: int) -> None:
 
 def _advance(searches: list[Search], logprobs: mx.array) -> None:
     """Extend every live hypothesis; row i of the log-probabilities [R, V] belongs to the i-th of them."""
-    width = min(max(search.width for search in searches), logprobs.shape[-1])
-    choices, gains = (x.tolist() for x in largest(logprobs, width))  # [R, width]
+    wanted = max(search.width + len(search.ends) for search in searches)  # ends leave a beam that must be filled
+    choices, gains = (x.tolist() for x in largest(logprobs, min(wanted, logprobs.shape[-1])))  # [R, wanted]
     row = 0
     for search in searches:
         candidates: list[Candidate] = []

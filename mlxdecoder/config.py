@@ -32,7 +32,9 @@ class ModelConfig:
     keys. With `n_experts`, each token goes through the `experts_per_token` MLPs that a router finds best. `n_segments`
     are the kinds of text that an encoder tells apart, and `pooler` a dense layer with tanh on what it pools.
     Generation ends at `end_id` or one of `more_end_ids`, never says `banned_ids`, and with `forced_end` has the end
-    mark as the last token at its limit. Each wrong value raises `UserError` that names the field.
+    mark as the last token at its limit; `repetition_penalty` above 1 makes what was said before less likely, and with
+    `renormalized` the probabilities of what may be said add up to 1 again. Each wrong value raises `UserError` that
+    names the field.
     """
 
     architecture: Architecture = "translator"
@@ -85,6 +87,8 @@ class ModelConfig:
     more_end_ids: tuple[int, ...] = ()
     banned_ids: tuple[int, ...] = ()
     forced_end: bool = False
+    repetition_penalty: float = 1.0
+    renormalized: bool = False
 
     def __post_init__(self) -> None:
         check_config(self)

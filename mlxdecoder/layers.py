@@ -119,10 +119,19 @@ class Experts(nn.Module):
         shares = mx.softmax(mx.take_along_axis(scores, chosen, axis=-1).astype(mx.float32), axis=-1)  # [B, T, k]
         tell(watch, "experts", chosen)
         rows = x[:, :, None, None]  # [B, T, 1, 1, d]
-        gate, inward = (mx.gather_mm(rows, weights, rhs_indices=chosen) for weights in (self.gate, self.inward))
+        gate, inward = (times_chosen(rows, weights, chosen) for weights in (self.gate, self.inward))
         hidden = ACTIVATIONS[self.activation](gate) * inward  # [B, T, k, 1, d_ff]
-        outward = mx.gather_mm(hidden, self.outward, rhs_indices=chosen)[:, :, :, 0]  # [B, T, k, d]
+        outward = times_chosen(hidden, self.outward, chosen)[:, :, :, 0]  # [B, T, k, d]
         return (outward * shares.astype(x.dtype)[..., None]).sum(axis=2)
+
+
+def times_chosen(rows: mx.array, weights: mx.array, chosen: mx.array) -> mx.array:
+    """Rows [..., 1, n] by the matrices of the chosen experts, [n_experts, n, m], in the type of the rows."""
+    if mx.default_device() == mx.cpu:  # where MLX knows this product in float32 only
+        if weights.dtype != mx.float32 and chosen.size < len(weights):  # turn no more of them than are asked for
+            weights, chosen = weights[chosen.flatten()], mx.arange(chosen.size).reshape(chosen.shape)
+        return mx.gather_mm(rows.astype(mx.float32), weights.astype(mx.float32), rhs_indices=chosen).astype(rows.dtype)
+    return mx.gather_mm(rows, weights, rhs_indices=chosen)
 
 
 def make_mlp(config: ModelConfig) -> nn.Module:

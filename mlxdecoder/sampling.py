@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import mlx.core as mx
 import numpy as np
 
-from mlxdecoder.backend import argmax
+from mlxdecoder.backend import argmax, log_softmax
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.errors import UserError
 
@@ -75,16 +75,31 @@ def keep_min_p(logprobs: mx.array, p: float) -> mx.array:
 def keep_rules(logprobs: mx.array, config: ModelConfig, last: Sequence[bool]) -> mx.array:
     """What the configuration says of generation, for log-probabilities [B, V].
 
-    -inf for tokens that the model never says; with `forced_end`, rows at their `last` token can only end.
+    -inf for tokens that the model never says; with `forced_end`, rows at their `last` token can only end; with
+    `renormalized`, the probabilities of the others add up to 1 again.
     """
     ending = [i for i, is_last in enumerate(last) if is_last] if config.forced_end else []
-    if not config.banned_ids and not ending:
-        return logprobs
-    ruled = np.array(logprobs)
-    ruled[:, list(config.banned_ids)] = -np.inf
-    ruled[ending] = -np.inf
-    ruled[ending, config.end_id] = 0
-    return mx.array(ruled)
+    if config.banned_ids or ending:
+        ruled = np.array(logprobs)
+        ruled[:, list(config.banned_ids)] = -np.inf
+        ruled[ending] = -np.inf
+        ruled[ending, config.end_id] = 0
+        logprobs = mx.array(ruled)
+    return log_softmax(logprobs) if config.renormalized else logprobs
+
+
+def penalise(scores: mx.array, penalty: float, histories: Sequence[Sequence[int]]) -> mx.array:
+    """Make each token of its row's history less likely: positive scores [B, V] / `penalty`, negative ones times it.
+
+    Keskar et al. 2019, section 4.1, https://arxiv.org/abs/1909.05858; as transformers does it, negative scores too.
+    """
+    if penalty == 1:
+        return scores
+    made = np.array(scores.astype(mx.float32))
+    for row, history in zip(made, histories, strict=True):
+        said = list(set(history))
+        row[said] = np.where(row[said] < 0, row[said] * penalty, row[said] / penalty)
+    return mx.array(made)
 
 
 def block_repeats(logprobs: mx.array, histories: Sequence[Sequence[int]], n: int) -> mx.array:

@@ -12,21 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlxdecoder.beam import beam_search
+from mlxdecoder.decoding import Decoding, generating
 from mlxdecoder.errors import UserError
-from mlxdecoder.generate import (
-    Decoding,
-    Generation,
-    generate,
-    generating,
-    in_batches,
-    pad_left,
-    pad_right,
-    stream_generate,
-)
+from mlxdecoder.generate import Generation, generate, stream_generate
+from mlxdecoder.ids import in_batches, pad_left, pad_right
 from mlxdecoder.prompt_cache import make_prompt_cache
 from mlxdecoder.sampling import make_sampler
+from mlxdecoder.trace import attend
+from mlxdecoder.translate import load
 from tests import reference
-from tests.builders import POSITIONS, lively, numbers, rows_of
+from tests.builders import POSITIONS, lively, numbers, rows_of, small
 
 DECODERS = ("language_model", "translator")
 END = 3
@@ -288,3 +283,14 @@ def test_a_prompt_cache_of_a_translator_or_of_another_batch_is_refused() -> None
     generate(model, [[5], [6]], max_tokens=2, prompt_cache=cache, sampler=going_on)
     with pytest.raises(UserError, match="cache"):
         generate(model, [[5]], prompt_cache=cache)
+
+
+def test_what_is_no_model_that_generates_is_told_what_to_give() -> None:
+    checkpoint: Any = load()
+    for refused in (lambda: generate(checkpoint, [[4]]), lambda: attend(checkpoint, [4], [2])):
+        with pytest.raises(UserError, match=r"Checkpoint found, .* give its \.model"):
+            refused()
+    with pytest.raises(UserError, match="Encoder found"):
+        generate(small("encoder"), [[4]])
+    with pytest.raises(UserError, match="encode the text"):
+        attend(small("language_model"), "hi")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mlxdecoder.backend import random_bytes
-from mlxdecoder.layers import ACTIVATIONS, Dropout, Linear
+from mlxdecoder.layers import ACTIVATIONS, Dropout, Linear, times_chosen
 
 
 def normal_share(x):
@@ -70,3 +70,16 @@ def test_random_bytes_are_spread_evenly_and_independent():
     chi_squared = ((counts - expected) ** 2 / expected).sum()
     assert 160 < chi_squared < 370  # 255 degrees of freedom
     assert abs(np.corrcoef(drawn[:-1].ravel(), drawn[1:].ravel())[0, 1]) < 0.01
+
+
+@pytest.mark.parametrize("dtype", [mx.float32, mx.float16, mx.bfloat16])
+@pytest.mark.parametrize("tokens", [1, 9])
+def test_rows_meet_the_experts_that_were_chosen_for_them(dtype, tokens):
+    weights, rows = mx.random.normal((6, 8, 5)).astype(dtype), mx.random.normal((2, tokens, 1, 1, 8)).astype(dtype)
+    chosen = mx.random.randint(0, 6, (2, tokens, 2)).astype(mx.uint32)
+    found = times_chosen(rows, weights, chosen)
+    x, w = (np.array(array.astype(mx.float32), np.float64) for array in (rows, weights))
+    assert (found.dtype, found.shape) == (dtype, (2, tokens, 2, 1, 5))
+    wanted = np.einsum("btrn,btknm->btkm", x[:, :, 0], w[np.array(chosen)])[:, :, :, None]
+    most = {mx.float32: 1e-5, mx.float16: 0.01, mx.bfloat16: 0.1}[dtype]
+    assert np.abs(np.array(found.astype(mx.float32)) - wanted).max() < most

@@ -156,3 +156,14 @@ class TestImport:
         status, _, said = run("import", FIXTURES / "qwen3", "--out", tmp_path / "out", "--bits", "8")
         assert (status, "multiple of 64" in said) == (2, True)
         assert not (tmp_path / "out").exists()
+
+    def test_says_how_much_of_a_mixture_stays_unquantised(self, tmp_path: Path, run: Any) -> None:
+        experts = {"n_experts": 4, "experts_per_token": 2}
+        model = small(**LLAMA, **experts)
+        export(checkpoint_of(model), tmp_path / "folder")
+        _, printed, _ = run("import", tmp_path / "folder", "--out", tmp_path / "small", "--bits", "4", "--json")
+        told = json.loads(printed)
+        sizes = {name: array.size for name, array in tree_flatten(model.parameters())}
+        share = sum(size for name, size in sizes.items() if "attention." in name or "router" in name or "head" in name)
+        assert told["quantised"].endswith(f": {share / sum(sizes.values()):.0%} of the parameters")
+        assert "4 experts of each layer" in told["not quantised"]

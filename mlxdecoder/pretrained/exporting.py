@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -41,21 +42,44 @@ def export(checkpoint: Checkpoint, out: Path | str) -> Family:
         )
     arrays = dict(tree_flatten(checkpoint.model.parameters()))
     family, settings = _family(checkpoint, arrays)
-    weights = dict(_weights(family, checkpoint.model.config, settings, arrays))
-    kind = TYPES[next(iter(weights.values())).dtype]
+    weights = _in_one_type(dict(_weights(family, checkpoint.model.config, settings, arrays)))
+    values = settings.values | _types(weights) | _labels(checkpoint.labels)
     temporary = out.parent / f".{out.name}.exporting"
     shutil.rmtree(temporary, ignore_errors=True)
     try:
-        write_text(temporary / CONFIG, _json(settings.values | {"dtype": kind, "torch_dtype": kind}))
-        if settings.generation:
-            write_text(temporary / GENERATION, _json(settings.generation))
-        for name, data in checkpoint.tokenizer.files.items():
-            write_bytes(temporary / name, data)
-        save_safetensors(temporary / WEIGHTS, weights, {"format": "pt"})
+        _write_folder(temporary, replace(settings, values=values), weights, checkpoint.tokenizer.files)
         temporary.rename(out)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return family
+
+
+def _write_folder(folder: Path, settings: Settings, weights: dict[str, mx.array], files: Mapping[str, bytes]) -> None:
+    write_text(folder / CONFIG, _json(settings.values))
+    if settings.generation:
+        write_text(folder / GENERATION, _json(settings.generation.values))
+    for name, data in files.items():
+        write_bytes(folder / name, data)
+    save_safetensors(folder / WEIGHTS, weights, {"format": "pt"})
+
+
+def _in_one_type(weights: dict[str, mx.array]) -> dict[str, mx.array]:
+    """All in the type of most of the numbers; some of ours are kept in float32 beside halves."""
+    sizes: Counter[mx.Dtype] = Counter()
+    for array in weights.values():
+        sizes[array.dtype] += array.size
+    kind = max(sizes, key=lambda kind: sizes[kind])
+    return {name: array.astype(kind) for name, array in weights.items()}
+
+
+def _types(weights: dict[str, mx.array]) -> dict[str, str]:
+    return dict.fromkeys(("dtype", "torch_dtype"), TYPES[next(iter(weights.values())).dtype])
+
+
+def _labels(labels: Sequence[str]) -> dict[str, Any]:
+    """What the classes are called, where they have names."""
+    ids = {str(number): label for number, label in enumerate(labels)}
+    return {"id2label": ids, "label2id": {label: number for number, label in enumerate(labels)}} if ids else {}
 
 
 def _family(checkpoint: Checkpoint, arrays: dict[str, mx.array]) -> tuple[Family, Settings]:
@@ -75,7 +99,8 @@ def _family(checkpoint: Checkpoint, arrays: dict[str, mx.array]) -> tuple[Family
 def _told(family: Family, config: ModelConfig, arrays: dict[str, mx.array]) -> Settings | None:
     """What a family says of a configuration, if it would read the same out of it and has a place for every array."""
     values = family.describe(config)
-    settings = Settings(values, CONFIG, _generation(values, config))
+    generation = _generation(values, config)
+    settings = Settings(values, CONFIG, Settings(generation, GENERATION) if generation else None)
     full = settings.over(family.defaults[values["model_type"]])
     rows = list(expanded(family.rows(config, full), arrays))
     stored = {name for row in rows for name in row.theirs}
@@ -85,11 +110,16 @@ def _told(family: Family, config: ModelConfig, arrays: dict[str, mx.array]) -> S
 
 
 def _generation(values: dict[str, Any], config: ModelConfig) -> dict[str, Any]:
-    """What generation_config.json says: the special ids, and what is never said."""
+    """What generation_config.json says: the special ids, and the rules for all other tokens."""
     if config.architecture == "encoder":
         return {}
     told = {key: value for key, value in values.items() if key.endswith("_token_id") and value is not None}
-    return told | ({"suppress_tokens": list(config.banned_ids)} if config.banned_ids else {})
+    rules = {
+        "suppress_tokens": list(config.banned_ids),
+        "repetition_penalty": config.repetition_penalty,
+        "renormalize_logits": config.renormalized,
+    }
+    return told | {key: value for key, value in rules.items() if value not in ([], 1, False)}
 
 
 def _canonical(config: ModelConfig) -> ModelConfig:

@@ -1,21 +1,22 @@
 """A local folder in the layout of Hugging Face: config.json, weights as safetensors, the files of a tokenizer.
 
-Only files of the folder itself are opened, whatever name a file gives, and what they claim is checked before it is
-believed. Pickles (`.bin`, `.pt`) can run code when they are opened, so they are not.
+Only files that lie in the folder are opened, or that a link in it leads to, as the cache of Hugging Face is made of
+links; a name in a file leads nowhere else. What files claim is checked before it is believed. Pickles (`.bin`, `.pt`)
+can run code when they are opened, so they are not.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import mlx.core as mx
 
-from mlxdecoder.errors import UserError
+from mlxdecoder.errors import UserError, shown
 from mlxdecoder.pretrained.settings import Settings
 from mlxdecoder.safetensors import Entry, open_safetensors, read_header
-from mlxdecoder.training.checkpoint import MANIFEST, read_json
+from mlxdecoder.training.manifest import read_json
 
 CONFIG, GENERATION = "config.json", "generation_config.json"
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
@@ -43,25 +44,27 @@ class Folder:
 
 def is_pretrained(path: Path) -> bool:
     """Whether this is such a folder, rather than a checkpoint or run of our own."""
-    if (path / MANIFEST).is_file() or not (path / CONFIG).is_file():
-        return False
-    return "model_type" in read_small_json(path / CONFIG)
+    return (path / CONFIG).is_file() and "format" not in read_small_json(path / CONFIG)
 
 
 def open_folder(path: Path) -> Folder:
     """Read all that is small; raises `UserError` that names the file which is missing, damaged or not ours to open."""
-    generation = read_small_json(path / GENERATION) if (path / GENERATION).is_file() else {}
-    config = Settings(read_small_json(path / CONFIG), str(path / CONFIG), generation)
+    generation = _settings(path / GENERATION) if (path / GENERATION).is_file() else None
+    config = replace(_settings(path / CONFIG), generation=generation)
     homes: dict[str, Path] = {}
     entries: dict[str, Entry] = {}
     for file in _weight_files(path):
         held = read_header(file)
         twice = next((name for name in held if name in homes), None)
         if twice:
-            raise UserError(f"{file}: holds {twice}, which {homes[twice].name} holds too.")
+            raise UserError(f"{file}: holds {shown(twice)}, which {homes[twice].name} holds too.")
         entries |= held
         homes |= dict.fromkeys(held, file)
     return Folder(path, config, entries, homes)
+
+
+def _settings(file: Path) -> Settings:
+    return Settings(read_small_json(file), str(file))
 
 
 def read_small_json(path: Path) -> dict[str, Any]:
@@ -86,12 +89,13 @@ def _weight_files(path: Path) -> list[Path]:
 
 
 def _shards(index: Path) -> list[str]:
-    """The files that an index names; raises `UserError` for a name that would lead out of the folder."""
+    """The files that an index names; raises `UserError` for one that does not lie beside it."""
     names = read_small_json(index).get("weight_map")
     if not isinstance(names, dict) or not names:
         raise UserError(f"{index}: damaged, a weight_map is wanted.")
-    shards = {str(name) for name in names.values()}
+    shards = sorted({str(name) for name in names.values()})
+    there = {file.name for file in index.parent.glob("*.safetensors") if file.name.isprintable()}
     for name in shards:
-        if Path(name).name != name or "\\" in name or not name.endswith(".safetensors"):
-            raise UserError(f"{index}: names {name!r}; a safetensors file of this folder is wanted.")
-    return sorted(shards)
+        if name not in there:
+            raise UserError(f"{index}: names {shown(name)}; a safetensors file that lies beside it is wanted.")
+    return shards

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -17,16 +16,18 @@ from tqdm import tqdm
 
 from mlxdecoder import blas
 from mlxdecoder.config import ModelConfig
-from mlxdecoder.errors import UserError
+from mlxdecoder.errors import UserError, listed, shown
 from mlxdecoder.models import plan_model
 from mlxdecoder.pretrained.families import family_of
 from mlxdecoder.pretrained.family import Family
 from mlxdecoder.pretrained.folder import Folder, open_folder
 from mlxdecoder.pretrained.settings import Settings
+from mlxdecoder.pretrained.sizes import check_size
 from mlxdecoder.pretrained.table import Row, expanded
 from mlxdecoder.pretrained.tokenizers import find_tokenizer
 from mlxdecoder.safetensors import Entry
-from mlxdecoder.training.checkpoint import Checkpoint, check_fits, check_names
+from mlxdecoder.training.checkpoint import Checkpoint, check_fits
+from mlxdecoder.training.weights import check_names
 
 DataType = Literal["float32", "float16", "bfloat16"]
 DATA_TYPES: dict[str, mx.Dtype] = {"float32": mx.float32, "float16": mx.float16, "bfloat16": mx.bfloat16}
@@ -45,14 +46,21 @@ def load_pretrained(path: Path | str, dtype: DataType | None = None) -> Checkpoi
     folder = open_folder(Path(path))
     source = _Source.of(folder)
     kind = _type(source, dtype)
-    _check_size(folder, source.config, kind)
+    check_size(folder, source.config, DATA_TYPES[kind])
     tokenizer = find_tokenizer(folder, source.config)
     check_fits(source.config, tokenizer, f"{folder.path}: tokenizer")
     model = plan_model(source.config)
     shapes = {name: array.shape for name, array in tree_flatten(model.parameters())}
     model.load_weights(list(_weights(source, shapes, DATA_TYPES[kind])))
     model.eval()
-    return Checkpoint(model, tokenizer, folder.path)
+    return Checkpoint(model, tokenizer, folder.path, _labels(folder, source.config.n_classes))
+
+
+def _labels(folder: Folder, n_classes: int) -> tuple[str, ...]:
+    """What the classes are called, where the config has a word for each."""
+    words = folder.config.part("id2label").values
+    found = [words.get(str(number)) for number in range(n_classes)]
+    return tuple(word for word in found if isinstance(word, str)) if None not in found else ()
 
 
 @dataclass(frozen=True)
@@ -68,18 +76,18 @@ class _Source:
     @classmethod
     def of(cls, folder: Folder) -> _Source:
         """Raises `UserError` for a configuration that we would not reproduce."""
-        family = family_of(folder.config)
+        family, named = family_of(folder.config)
         stored: dict[str, str] = {}
         for name in folder.entries:
             if (other := stored.setdefault(_in_table(name, family), name)) != name:
-                raise UserError(f"{folder.path}: holds both {other} and {name}, which are one array to transformers.")
-        defaults = family.defaults[folder.config.values["model_type"]]
-        settings = replace(folder.config.over(defaults), stored=stored.keys())
+                both = f"{shown(other)} and {shown(name)}"
+                raise UserError(f"{folder.path}: holds both {both}, which are one array to transformers.")
+        settings = replace(named, stored=stored.keys())
         try:
             config = family.configure(settings)
         except UserError as error:
-            named = str(error).startswith(settings.name)
-            raise error if named else UserError(f"{settings.name}: {error}") from None
+            located = str(error).startswith(str(folder.path))
+            raise error if located else UserError(f"{settings.name}: {error}") from None
         return cls(folder, family, settings, config, stored)
 
     def entry(self, name: str) -> Entry:
@@ -110,31 +118,6 @@ def stored_type(entries: dict[str, Entry]) -> DataType:
     return max(counts, key=lambda name: counts[name])
 
 
-def least_numbers(config: ModelConfig) -> int:
-    """How many numbers a model has at least: its matrices, each counted once."""
-    d, translates = config.d_model, config.architecture == "translator"
-    attention = 2 * d * (config.n_heads + config.kv_heads) * config.width_per_head
-    mlp = (3 if config.is_gated else 2) * d * config.d_ff * max(config.n_experts, 1)
-    decoder = config.n_layers * (attention + mlp + attention * translates)
-    encoder = config.encoder_layers * (attention + mlp) * translates
-    ids = 0 if config.n_patches else config.target_vocab
-    learned = config.max_length if config.positions == "learned" else 0
-    return decoder + encoder + d * (ids + learned + config.n_classes)
-
-
-def _check_size(folder: Folder, config: ModelConfig, kind: DataType) -> None:
-    """Before anything is made, that the weights are those of such a model, and that there is memory for them."""
-    held, least = sum(entry.count for entry in folder.entries.values()), least_numbers(config)
-    if least > held:
-        raise UserError(
-            f"{folder.config.name}: asks for a model of {least:,} numbers or more (n_layers = {config.n_layers:,}, "
-            f"d_model = {config.d_model:,}), but the weights hold {held:,}."
-        )
-    room, wanted = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), held * DATA_TYPES[kind].size
-    if wanted > room:
-        raise UserError(f"{folder.path}: takes {wanted:,} bytes as {kind}; this machine has {room:,}.")
-
-
 def _weights(source: _Source, shapes: Shapes, dtype: mx.Dtype) -> Iterator[tuple[str, mx.array]]:
     """Our arrays by name, read one after another."""
     rows = list(expanded(source.family.rows(source.config, source.settings), shapes))
@@ -142,7 +125,7 @@ def _weights(source: _Source, shapes: Shapes, dtype: mx.Dtype) -> Iterator[tuple
     arrays, uses = source.folder.arrays(), Counter(name for row in rows for name in row.theirs)
     total = sum(array.nbytes for array in arrays.values())
     for row in tqdm(rows, "Reading", unit=" arrays", leave=False, disable=True if total < LARGE else None):
-        read = [array.astype(dtype) for array in row.read([arrays[source.stored[name]] for name in row.theirs])]
+        read = _read(row, [arrays[source.stored[name]] for name in row.theirs], dtype)
         mx.eval(read)
         uses.subtract(row.theirs)
         for name in row.theirs:  # what was read is not kept beside what was made of it
@@ -154,9 +137,17 @@ def _weights(source: _Source, shapes: Shapes, dtype: mx.Dtype) -> Iterator[tuple
             yield name, array
 
 
+def _read(row: Row, theirs: list[mx.array], dtype: mx.Dtype) -> list[mx.array]:
+    """Our arrays of theirs; where a factor would round halves, they are folded, and stay, in float32."""
+    if not row.rounds:
+        return [array.astype(dtype) for array in row.read(theirs)]
+    return row.read([array.astype(dtype).astype(mx.float32) for array in theirs])
+
+
 def _check_table(source: _Source, rows: list[Row], shapes: Shapes) -> None:
-    """Every array of ours has one of theirs, each with the right shape, and nothing is left over."""
+    """Every array of ours has one of theirs, each of numbers in the right shape, and nothing is left over."""
     asked = {name for row in rows for name in row.theirs}
+    _check_kinds(source, sorted(asked & source.stored.keys()))
     missing = sorted(asked - source.stored.keys())
     extra = [source.stored[name] for name in source.stored if name not in asked and not _is_known(source, name)]
     wrong: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {}
@@ -167,17 +158,35 @@ def _check_table(source: _Source, rows: list[Row], shapes: Shapes) -> None:
     check_names(source.folder.path, missing, extra, wrong)
 
 
+def _check_kinds(source: _Source, names: list[str]) -> None:
+    """Codes of quantised weights would read as numbers, but stand for others."""
+    others = [f"{shown(name)} as {source.entry(name).kind}" for name in names if source.entry(name).kind not in STORED]
+    if others:
+        wanted = ", ".join(STORED)
+        raise UserError(
+            f"{source.folder.path}: stores {listed(others)}; wanted are {wanted}: "
+            "save the model unquantised, as one of these types."
+        )
+
+
 def _is_known(source: _Source, name: str) -> bool:
     """Whether an array that the table does not ask for is one that changes nothing."""
     if any(fnmatchcase(name, pattern) for pattern in source.family.unused):
         return True
     original = source.family.copies.get(name)
+    if name in source.family.fixed:
+        if source.family.fixed[name](source.config, source.folder.arrays()[source.stored[name]]):
+            return True
+        raise UserError(
+            f"{source.folder.path}: {shown(source.stored[name])} is not what its config makes of it, and transformers "
+            "takes it as it is; that cannot be reproduced."
+        )
     if original not in source.stored:
         return False
     arrays = source.folder.arrays()
     if mx.array_equal(arrays[source.stored[name]], arrays[source.stored[original]]):
         return True
     raise UserError(
-        f"{source.folder.path}: {source.stored[name]} differs from {source.stored[original]}, "
+        f"{source.folder.path}: {shown(source.stored[name])} differs from {source.stored[original]}, "
         "to which its config ties it; which of them is meant cannot be told."
     )

@@ -9,6 +9,7 @@ import mlx.core as mx
 import numpy as np
 
 from mlxdecoder.backend import log_softmax
+from mlxdecoder.errors import UserError
 from mlxdecoder.generate import generate
 from mlxdecoder.models import Encoder, LanguageModel, Translator
 from mlxdecoder.training.checkpoint import Checkpoint
@@ -34,8 +35,11 @@ class Loss:
     perplexities: tuple[float, float] | None = None
 
 
-def compare(checkpoint: Checkpoint, change: Callable[[], object], text: str = TEXT) -> Loss:
-    """How the answers of a checkpoint's model to `text` differ after `change` has worked on it."""
+def compare(checkpoint: Checkpoint, change: Callable[[], object], text: str | None = None) -> Loss:
+    """How the answers of a checkpoint's model to a text, or to what `ids_of` takes, differ after `change` worked on it.
+
+    Raises `UserError` for a text that the model cannot read.
+    """
     ask = _questions(checkpoint, text)
     before = ask()
     change()
@@ -48,12 +52,12 @@ def compare(checkpoint: Checkpoint, change: Callable[[], object], text: str = TE
     agreement = float((old.argmax(axis=-1) == new.argmax(axis=-1)).mean())
     if not isinstance(checkpoint.model, LanguageModel):
         return Loss(largest, kl, agreement)
-    ids = np.array(_ids(checkpoint, text)[1:])
+    ids = np.array(ids_of(checkpoint, text)[1:])
     surprise = [float(-x[np.arange(len(ids)), ids].mean()) for x in (old, new)]
     return Loss(largest, kl, agreement, (float(np.exp(surprise[0])), float(np.exp(surprise[1]))))
 
 
-def _questions(checkpoint: Checkpoint, text: str) -> Callable[[], np.ndarray]:
+def _questions(checkpoint: Checkpoint, text: str | None) -> Callable[[], np.ndarray]:
     """What to ask, again and again: gives the logits [N, V] of what comes next, or the output of an encoder."""
     model, config = checkpoint.model, checkpoint.model.config
     run: Callable[..., mx.array] = model
@@ -61,7 +65,7 @@ def _questions(checkpoint: Checkpoint, text: str) -> Callable[[], np.ndarray]:
         shape = (1, config.image_size, config.image_size, config.image_channels)
         images = np.random.default_rng(0).normal(size=shape).astype(np.float32)
         return lambda: _numbers(run(images))
-    ids = _ids(checkpoint, text)
+    ids = ids_of(checkpoint, text)
     if isinstance(model, Translator):
         target = [config.begin_id, *generate(model, [ids], max_tokens=min(len(ids), LONGEST))[0].tokens]
         return lambda: _numbers(run([ids], [target])[0])
@@ -69,13 +73,16 @@ def _questions(checkpoint: Checkpoint, text: str) -> Callable[[], np.ndarray]:
     return lambda: _numbers(run([read])[0])
 
 
-def _ids(checkpoint: Checkpoint, text: str) -> list[int]:
-    """The text as the model reads it; without a tokenizer, any ids."""
+def ids_of(checkpoint: Checkpoint, text: str | None = None) -> list[int]:
+    """The first tokens of a text, by default of a short one, or random ids for a model without a tokenizer."""
     config = checkpoint.model.config
     most = min(LONGEST, config.max_length)
-    if checkpoint.tokenizer.kind == "none":
+    if text is None and checkpoint.tokenizer.kind == "none":
         return np.random.default_rng(0).integers(0, config.n_source_ids, min(64, most)).tolist()
-    return checkpoint.read(text)[:most]
+    ids = checkpoint.read(TEXT if text is None else text)[:most]
+    if len(ids) < 2:
+        raise UserError(f"text: {len(ids)} tokens found; two or more are wanted to measure on.")
+    return ids
 
 
 def _numbers(x: mx.array) -> np.ndarray:

@@ -24,7 +24,7 @@ def rotary(settings: Settings) -> dict[str, Any]:
     scaling = "none" if given.values["rope_type"] is None else given.choice("rope_type", SCALINGS)
     fields: dict[str, Any] = {
         "positions": "rotary",
-        "rotary_base": given.maybe_number("rope_theta") or settings.number("default_theta"),
+        "rotary_base": given.number("rope_theta", settings.number("default_theta")),
         "rotary_scaling": scaling,
         "max_length": settings.whole("max_position_embeddings"),
     }
@@ -66,25 +66,38 @@ def _llama3(given: Settings, settings: Settings) -> dict[str, Any]:
 def _yarn(given: Settings, settings: Settings) -> dict[str, Any]:
     given.must("truncate", True)
     trained = _trained_length(given, settings)
-    factor = given.maybe_number("factor") or settings.whole("max_position_embeddings") / trained
+    factor = given.number("factor", settings.whole("max_position_embeddings") / trained)
     return {
         "rotary_factor": factor,
         "rotary_trained_length": trained,
-        "rotary_slow": given.maybe_number("beta_slow") or 1.0,
-        "rotary_fast": given.maybe_number("beta_fast") or 32.0,
+        "rotary_slow": given.number("beta_slow", 1.0),
+        "rotary_fast": given.number("beta_fast", 32.0),
         "rotary_strength": _strength(given, factor),
     }
 
 
 def _strength(given: Settings, factor: float) -> float | None:
-    """YaRN's factor on queries and keys where it is not the usual one."""
-    strength, mine, all_ = (given.maybe_number(key) for key in ("attention_factor", "mscale", "mscale_all_dim"))
-    if strength is None and mine and all_:
-        strength = (0.1 * mine * math.log(factor) + 1) / (0.1 * all_ * math.log(factor) + 1)
-    return strength
+    """YaRN's factor on queries and keys where it is not the usual one; an `mscale` of 0 is none to transformers."""
+    strength, *scales = (given.maybe_number(key) for key in ("attention_factor", "mscale", "mscale_all_dim"))
+    if strength is not None or not all(scales):
+        return strength
+    mine, all_ = (_scale(given, key, factor) for key in ("mscale", "mscale_all_dim"))
+    return mine / all_
+
+
+def _scale(given: Settings, key: str, factor: float) -> float:
+    if factor < 1:
+        raise given.refused("factor", "at least 1 is wanted")
+    scale = given.number(key)
+    if scale < 0:
+        raise given.refused(key, "at least 0 is wanted")
+    return 0.1 * scale * math.log(factor) + 1
 
 
 def _trained_length(given: Settings, settings: Settings) -> int:
     key = "original_max_position_embeddings"
-    found = settings.maybe_whole(key) or given.maybe_whole(key)
-    return found or settings.whole("max_position_embeddings")
+    where = given if settings.values.get(key) is None else settings
+    found = where.whole(key, settings.whole("max_position_embeddings"))
+    if found < 1:
+        raise where.refused(key, "at least 1 is wanted")
+    return found

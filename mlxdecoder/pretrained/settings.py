@@ -2,39 +2,58 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from mlxdecoder.errors import UserError
+from mlxdecoder.config_checks import LARGEST, is_number, is_whole
+from mlxdecoder.errors import UserError, shown
 
 
 @dataclass(frozen=True)
 class Settings:
-    """A JSON object from the file `name`, and generation_config.json, which goes first where ids are asked for.
+    """A JSON object from the file `name`.
 
-    `stored` are the names of the arrays that lie beside it.
+    `generation` is that of generation_config.json where there is one; `stored` are the names of the arrays that lie
+    beside it.
     """
 
     values: dict[str, Any]
     name: str
-    generation: dict[str, Any] = field(default_factory=dict)
+    generation: Settings | None = None
     stored: Collection[str] = ()
+
+    @property
+    def of_generation(self) -> Settings:
+        """What is said of generation: one file alone says it, as in transformers, this one where there is no other."""
+        return self.generation or self
 
     def over(self, defaults: dict[str, Any]) -> Settings:
         """The same with defaults for what is missing; what is null stays null."""
         return replace(self, values={**defaults, **self.values})
 
-    def whole(self, key: str) -> int:
-        return self._whole(key, self.values.get(key))
+    def renamed(self, aliases: Mapping[str, str]) -> Settings:
+        """The same with one name for each value; raises `UserError` where two names have two values."""
+        values = dict(self.values)
+        for alias, name in aliases.items():
+            found = values.pop(alias, None)
+            if found is not None and values.setdefault(name, found) != found:
+                raise self.refused(alias, f"it is another name of {name}, which is {shown(repr(values[name]))}")
+        return replace(self, values=values)
+
+    def whole(self, key: str, missing: int | None = None) -> int:
+        """A whole number; `missing` stands in for one that is missing or null."""
+        found = self.values.get(key)
+        return self._whole(key, missing if found is None else found)
 
     def maybe_whole(self, key: str) -> int | None:
         return None if self.values.get(key) is None else self.whole(key)
 
-    def number(self, key: str) -> float:
+    def number(self, key: str, missing: float | None = None) -> float:
+        """A finite number; `missing` stands in for one that is missing or null."""
         found = self.values.get(key)
-        if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
+        found = missing if found is None else found
+        if not is_number(found):
             raise self.refused(key, "a finite number is wanted")
         return float(found)
 
@@ -56,7 +75,7 @@ class Settings:
 
     def must(self, key: str, *wanted: object) -> None:
         """Raise `UserError` for a value that would make another function; a missing or null one is fine."""
-        found = self._asked(key)
+        found = self.values.get(key)
         if found is not None and found not in wanted:
             raise self.refused(key, f"{' or '.join(map(repr, wanted)) or 'none'} is all that can be reproduced")
 
@@ -67,24 +86,28 @@ class Settings:
             raise self.refused(key, "an object is wanted")
         return Settings(found or {}, f"{self.name}, {key}")
 
-    def ids(self, key: str) -> tuple[int, ...]:
-        """An id, several or none; some write -1 for none, and lists of one for one."""
-        found = self._asked(key)
+    def ids(self, key: str, vocabulary: int) -> tuple[int, ...]:
+        """Ids of so large a vocabulary: one, several or none; some write -1 for none, and lists of one for one."""
+        found = self.values.get(key)
         found = [] if found is None else found if isinstance(found, list) else [found]
-        single = (id[0] if isinstance(id, list) and len(id) == 1 else id for id in found)
-        return tuple(id for id in (self._whole(key, id) for id in single) if id >= 0)
+        single = [id[0] if isinstance(id, list) and len(id) == 1 else id for id in found]
+        if not all(is_whole(id) and id < vocabulary for id in single):
+            raise self.refused(key, f"single ids below the vocabulary's size of {vocabulary} are wanted")
+        return tuple(id for id in single if id >= 0)
 
-    def id(self, key: str) -> int | None:
-        return next(iter(self.ids(key)), None)
+    def id(self, key: str, vocabulary: int) -> int | None:
+        """One id or none."""
+        found = self.ids(key, vocabulary)
+        if len(found) > 1:
+            raise self.refused(key, "one id is wanted")
+        return found[0] if found else None
 
     def refused(self, key: str, why: str) -> UserError:
-        shown = repr(self._asked(key))
-        return UserError(f"{self.name}: {key} = {shown if len(shown) < 80 else shown[:77] + '...'}: {why}.")
-
-    def _asked(self, key: str) -> object:
-        return self.generation.get(key, self.values.get(key))
+        return UserError(f"{self.name}: {shown(key)} = {shown(repr(self.values.get(key)))}: {why}.")
 
     def _whole(self, key: str, found: object) -> int:
-        if not isinstance(found, int) or isinstance(found, bool):
+        if not is_whole(found):
             raise self.refused(key, "a whole number is wanted")
+        if abs(found) > LARGEST:
+            raise self.refused(key, f"at most {LARGEST:,} is wanted")
         return found

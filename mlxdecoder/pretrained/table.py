@@ -5,8 +5,9 @@ A star stands for the number of a layer. Rows are read in both directions: loadi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 
 import mlx.core as mx
@@ -16,16 +17,20 @@ Arrays = list[mx.array]
 
 @dataclass(frozen=True)
 class Row:
-    """`read` makes the arrays named `ours` of those named `theirs`, `write` the other way round."""
+    """`read` makes the arrays named `ours` of those named `theirs`, `write` the other way round.
+
+    `rounds` says whether that changes the digits, so that numbers of half precision would be others.
+    """
 
     theirs: tuple[str, ...]
     ours: tuple[str, ...]
     read: Callable[[Arrays], Arrays]
     write: Callable[[Arrays], Arrays]
+    rounds: bool = False
 
     def of_layer(self, layer: int) -> Row:
         theirs, ours = (tuple(name.replace("*", str(layer)) for name in names) for names in (self.theirs, self.ours))
-        return Row(theirs, ours, self.read, self.write)
+        return replace(self, theirs=theirs, ours=ours)
 
 
 def expanded(rows: Iterable[Row], ours: Iterable[str]) -> Iterator[Row]:
@@ -68,7 +73,10 @@ def times(row: Row, factor: float) -> Row:
     def read(arrays: Arrays) -> Arrays:
         return [array * factor for array in row.read(arrays)]
 
-    return Row(row.theirs, row.ours, read, lambda arrays: row.write([array / factor for array in arrays]))
+    def write(arrays: Arrays) -> Arrays:
+        return row.write([array / factor for array in arrays])
+
+    return Row(row.theirs, row.ours, read, write, rounds=math.frexp(factor)[0] != 0.5)
 
 
 def reshaped(theirs: str, ours: str, of_theirs: tuple[int, ...], of_ours: tuple[int, ...]) -> Row:

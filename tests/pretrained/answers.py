@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import torch
 import transformers
 
-from tests.pretrained.variants import BEGIN, END, PAD, VOCABULARY, Variant
+from tests.pretrained.variants import END, ENDING, PAD, PENALTY, VOCABULARY, Variant
 
 Answers = dict[str, np.ndarray]
 LENGTHS = (12, 9, 4)
@@ -142,11 +143,24 @@ def _of_image_reader(model: Any) -> Answers:
 
 
 def _generated(model: Any, inputs: dict[str, Any]) -> Answers:
+    """What is said by all steps, and where each row ends by itself; both greedily and by a beam."""
+    endless = _searched(model, inputs)
+    before = model.generation_config
+    model.generation_config = copy.deepcopy(before)
+    model.generation_config.update(
+        eos_token_id=ENDING,
+        forced_eos_token_id=None,
+        repetition_penalty=PENALTY,
+        renormalize_logits=model.config.model_type == "marian",
+    )
+    ending = {f"{name}_ending": made for name, made in _searched(model, inputs).items()}
+    model.generation_config = before
+    return endless | ending
+
+
+def _searched(model: Any, inputs: dict[str, Any]) -> Answers:
     options = {"max_new_tokens": N_TOKENS, "do_sample": False}
     return {
         "greedy": model.generate(**inputs, **options).numpy(),
         "beam": model.generate(**inputs, **options, num_beams=BEAM).numpy(),
     }
-
-
-__all__ = ["BEGIN", "answers", "make"]

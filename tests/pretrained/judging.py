@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from mlxdecoder.models import LanguageModel, Translator
 from mlxdecoder.recipe import Layout
 from mlxdecoder.trace import Trace
 from tests.builders import numbers
+from tests.pretrained.variants import ENDING, PENALTY
 
 Answers = Mapping[str, np.ndarray]
 LOGITS, WEIGHTS = 1e-4, 1e-5  # the largest differences
@@ -45,6 +47,7 @@ def judge_language_model(model: Any, answers: Answers) -> None:
     close(cached(ids, lambda part, cache: model(part, cache, layout), model)[seen], answers["logits"][seen], LOGITS)
     prompts = [row[mask].tolist() for row, mask in zip(ids, seen, strict=True)]
     equal_tokens(model, prompts, answers)
+    equal_ends(model, prompts, answers)
 
 
 def judge_translator(model: Any, answers: Answers) -> None:
@@ -58,7 +61,9 @@ def judge_translator(model: Any, answers: Answers) -> None:
     close_weights(trace, "decoder", "cross", answers["cross"], every)
     memory = model.encode(ids, layout)
     close(cached(target, lambda part, cache: model.decode(part, memory, cache), model), answers["logits"], LOGITS)
-    equal_tokens(model, [row[mask].tolist() for row, mask in zip(ids, seen, strict=True)], answers)
+    sources = [row[mask].tolist() for row, mask in zip(ids, seen, strict=True)]
+    equal_tokens(model, sources, answers)
+    equal_ends(model, sources, answers)
 
 
 def judge_reader(model: Any, answers: Answers) -> None:
@@ -88,12 +93,35 @@ def cached(ids: np.ndarray, run: Callable[[np.ndarray, Any], mx.array], model: A
 
 def equal_tokens(model: Any, inputs: list[list[int]], answers: Answers) -> None:
     n, ends = answers["greedy"].shape[1], model.config.forced_end
-    greedy = [one.tokens for one in generate(model, inputs, max_tokens=n)]
-    searched = [best[0].tokens for best in beam_search(model, inputs, beam=4, max_tokens=n)]
-    for found, wanted in ((greedy, answers["greedy"]), (searched, answers["beam"])):
+    for found, name in zip(searched(model, inputs, n), ("greedy", "beam"), strict=True):
+        wanted = answers[name]
         if ends:
             assert (wanted[:, -1] == model.config.end_id).all()
         np.testing.assert_array_equal(found, wanted[:, : n - ends])
+
+
+def equal_ends(model: Any, inputs: list[list[int]], answers: Answers) -> None:
+    """Rows that end by themselves, with another end mark and with what was said before disliked."""
+    before = model.config
+    if before.rotary_scaling == "dynamic":  # the longest row decides for all, and ours leaves when it ends
+        return
+    renormalized = before.forced_end  # which Marian's are
+    rules = {"forced_end": False, "repetition_penalty": PENALTY, "renormalized": renormalized}
+    model.config = replace(before, end_id=ENDING, **rules)
+    n = answers["greedy"].shape[1]
+    for found, name in zip(searched(model, inputs, n), ("greedy_ending", "beam_ending"), strict=True):
+        assert found == [until(ENDING, row) for row in answers[name].tolist()]
+    model.config = before
+
+
+def searched(model: Any, inputs: list[list[int]], n: int) -> tuple[list[list[int]], list[list[int]]]:
+    """What is said greedily, and by a beam of four."""
+    greedy = [one.tokens for one in generate(model, inputs, max_tokens=n)]
+    return greedy, [best[0].tokens for best in beam_search(model, inputs, beam=4, max_tokens=n)]
+
+
+def until(end: int, row: list[int]) -> list[int]:
+    return row[: row.index(end)] if end in row else row
 
 
 def close_weights(trace: Trace, side: str, kind: str, wanted: np.ndarray, queries: np.ndarray) -> None:

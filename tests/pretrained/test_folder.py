@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,8 +16,10 @@ import mlxdecoder
 from mlxdecoder.errors import UserError
 from tests.builders import ids, numbers
 from tests.pretrained.folders import FIXTURES, WEIGHTS, change_arrays, copied, rename_arrays, set_values, shard
+from tests.pretrained.judging import judge
 
 IDS = ids(2, 7, high=24)
+TRAINED = "original_max_position_embeddings"
 
 
 def logits(folder: Path) -> np.ndarray:
@@ -85,68 +89,158 @@ def test_older_names_of_rotary_settings(llama: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "key", "value"),
+    ("name", "key", "value", "reason"),
     [
-        ("gpt2", "model_type", "gpt_unheard_of"),
-        ("gpt2", "model_type", None),
-        ("gpt2", "architectures", ["GPT2DoubleHeadsModel"]),
-        ("gpt2", "auto_map", {"AutoModel": "modeling.GPT2"}),
-        ("gpt2", "quantization_config", {"quant_method": "gptq", "bits": 4}),
-        ("gpt2", "pruned_heads", {"0": [1]}),
-        ("gpt2", "scale_attn_weights", False),
-        ("gpt2", "scale_attn_by_inverse_layer_idx", True),
-        ("gpt2", "add_cross_attention", True),
-        ("gpt2", "activation_function", "mish"),
-        ("gpt2", "n_layer", "2"),
-        ("gpt2", "n_layer", -1),
-        ("gpt2", "n_head", 3),
-        ("gpt2", "vocab_size", True),
-        ("gpt2", "layer_norm_epsilon", float("nan")),
-        ("llama-3", "hidden_act", "tanh"),
-        ("llama-3", "attention_bias", "yes"),
-        ("llama-3", "partial_rotary_factor", 0.5),
-        ("llama-3", "rope_scaling", "linear"),
-        ("qwen2", "max_window_layers", 1),
+        ("gpt2", "model_type", "gpt_unheard_of", "one of gpt2, llama"),
+        ("gpt2", "model_type", None, "one of gpt2, llama"),
+        ("gpt2", "model_type", ["gpt2"], "one of gpt2, llama"),
+        ("gpt2", "architectures", ["GPT2DoubleHeadsModel"], "known are GPT2LMHeadModel"),
+        ("gpt2", "architectures", [["GPT2LMHeadModel"]], "known are GPT2LMHeadModel"),
+        ("gpt2", "auto_map", {"AutoModel": "modeling.GPT2"}, "{} is all that can be reproduced"),
+        ("gpt2", "quantization_config", {"quant_method": "gptq", "bits": 4}, "none is all"),
+        ("gpt2", "pruned_heads", {"0": [1]}, "{} is all"),
+        ("gpt2", "scale_attn_weights", False, "True is all"),
+        ("gpt2", "scale_attn_by_inverse_layer_idx", True, "False is all"),
+        ("gpt2", "add_cross_attention", True, "False is all"),
+        ("gpt2", "activation_function", "mish", "known are gelu_new"),
+        ("gpt2", "n_layer", "2", "a whole number is wanted"),
+        ("gpt2", "n_layer", -1, "at least 1"),
+        ("gpt2", "n_head", 3, "a divisor of d_model = 16"),
+        ("gpt2", "vocab_size", True, "a whole number is wanted"),
+        ("gpt2", "layer_norm_epsilon", float("nan"), "a finite number is wanted"),
+        ("llama-3", "hidden_act", "tanh", "known are silu"),
+        ("llama-3", "attention_bias", "yes", "true or false is wanted"),
+        ("llama-3", "partial_rotary_factor", 0.5, "1 or 1.0 is all"),
+        ("llama-3", "rope_scaling", "linear", "an object is wanted"),
+        ("qwen2", "max_window_layers", 1, "one window for all layers is wanted"),
+        ("bert", "type_vocab_size", 10**12, "at most 2,147,483,647 is wanted"),
+        ("vit", "num_channels", 10**12, "at most 2,147,483,647 is wanted"),
+        ("vit", "patch_size", 10**6, "at most 2,147,483,647 numbers in a patch"),
     ],
 )
 def test_a_value_that_would_be_another_function_is_refused_by_name(
-    tmp_path: Path, name: str, key: str, value: object
+    tmp_path: Path, name: str, key: str, value: object, reason: str
 ) -> None:
     folder = copied(name, tmp_path / "model")
-    set_values(folder, **{key: value}, use_sliding_window=True, sliding_window=5, layer_types=...)
+    size = 10**6 if key == "patch_size" else 12
+    more = {"use_sliding_window": True, "sliding_window": 5, "layer_types": ..., "image_size": size}
+    set_values(folder, **(more | {key: value}))
     message = refusal(folder)
-    assert "config.json" in message
-    assert key in message or key.startswith("n_")
+    assert message.startswith(f"{folder / 'config.json'}: {key}")
+    assert reason in message
 
 
 @pytest.mark.parametrize(
-    ("key", "value"),
+    ("given", "named", "reason"),
     [
-        ("eos_token_id", "end"),
-        ("bad_words_ids", [[3, 4]]),
-        ("forced_bos_token_id", 7),
-        ("begin_suppress_tokens", [3]),
+        ({"rope_type": "longrope"}, "rope_type", "known are default"),
+        ({"factor": None}, "factor", "a finite number is wanted"),
+        ({"factor": 0.5}, "rotary_factor", "at least 1"),
+        ({"factor": 0}, "rotary_factor", "at least 1"),
+        ({"rope_theta": 0}, "rotary_base = 0.0", "above 1"),
+        ({"rope_type": "yarn", "factor": 0}, "rotary_factor = 0.0", "at least 1"),
+        ({"rope_type": "yarn", "factor": 0, "mscale": 1.0, "mscale_all_dim": 1.0}, "factor", "at least 1"),
+        ({"rope_type": "yarn", "mscale": 1.0, "mscale_all_dim": -10 / math.log(2)}, "mscale_all_dim", "at least 0"),
+        ({"rope_type": "yarn", "beta_slow": 0}, "rotary_slow = 0.0", "above 0 and below rotary_fast = 32.0"),
+        ({"rope_type": "yarn", "beta_fast": 0}, "rotary_slow", "below rotary_fast = 0.0"),
+        ({"rope_type": "yarn", TRAINED: 0, "factor": None}, f"{TRAINED} = 0", "at least 1"),
+        ({"full_attention": {"rope_type": "default"}}, "full_attention", "the same positions in every layer"),
+        ({"partial_rotary_factor": 0.25}, "partial_rotary_factor", "1 or 1.0 is all"),
     ],
 )
-def test_settings_of_generation_that_we_would_not_follow_are_refused(gpt2: Path, key: str, value: object) -> None:
-    set_values(gpt2, "generation_config.json", **{key: value})
-    assert key in refusal(gpt2)
+def test_rotary_settings_that_we_would_not_reproduce_are_refused(
+    llama: Path, given: dict[str, Any], named: str, reason: str
+) -> None:
+    set_values(llama, rope_parameters={"rope_type": "linear", "rope_theta": 50.0, "factor": 2.0, **given})
+    message = refusal(llama)
+    assert message.startswith(f"{llama / 'config.json'}")
+    assert named in message
+    assert reason in message
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("rope_type", "longrope"),
-        ("factor", None),
-        ("factor", 0.5),
-        ("full_attention", {"rope_type": "default"}),
-        ("partial_rotary_factor", 0.25),
-    ],
-)
-def test_rotary_settings_that_we_would_not_reproduce_are_refused(llama: Path, key: str, value: object) -> None:
-    given = {"rope_type": "linear", "rope_theta": 50.0, "factor": 2.0}
-    set_values(llama, rope_parameters={**given, key: value})
-    assert key in refusal(llama)
+CLASSES = ("bert", "gpt2", "llama-3", "marian", "mixtral", "qwen3", "t5", "vit")
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_folder_without_a_model_type_is_known_by_its_class(tmp_path: Path, name: str) -> None:
+    folder = copied(name, tmp_path / "model")
+    set_values(folder, model_type=...)
+    judge(folder, dict(np.load(folder / "answers.npz")))
+
+
+def test_a_folder_that_names_neither_is_refused_by_its_model_type(gpt2: Path) -> None:
+    set_values(gpt2, model_type=..., architectures=...)
+    message = refusal(gpt2)
+    assert message.startswith(f"{gpt2 / 'config.json'}: model_type = None: one of gpt2, llama")
+
+
+ALIASES = [
+    ("gpt2", {"hidden_size": "n_embd", "num_attention_heads": "n_head", "num_hidden_layers": "n_layer"}),
+    ("gpt2", {"max_position_embeddings": "n_positions"}),
+    ("marian", {"hidden_size": "d_model", "num_hidden_layers": "encoder_layers"}),
+    ("marian", {"num_attention_heads": "encoder_attention_heads"}),
+    ("mixtral", {"num_experts": "num_local_experts"}),
+    ("t5", {"hidden_size": "d_model", "head_dim": "d_kv"}),
+    ("t5", {"num_attention_heads": "num_heads", "num_hidden_layers": "num_layers"}),
+]
+
+
+@pytest.mark.parametrize(("name", "aliases"), ALIASES)
+class TestOtherNamesOfValues:
+    def test_mean_the_same(self, tmp_path: Path, name: str, aliases: dict[str, str]) -> None:
+        folder = copied(name, tmp_path / "model")
+        found = json.loads((folder / "config.json").read_text())
+        set_values(
+            folder, **{alias: found[key] for alias, key in aliases.items()}, **dict.fromkeys(aliases.values(), ...)
+        )
+        judge(folder, dict(np.load(folder / "answers.npz")))
+
+    def test_are_refused_where_both_are_there_and_differ(
+        self, tmp_path: Path, name: str, aliases: dict[str, str]
+    ) -> None:
+        folder = copied(name, tmp_path / "model")
+        found = json.loads((folder / "config.json").read_text())
+        for alias, key in aliases.items():
+            set_values(folder, **{alias: found[key] + 1})
+            assert f"{alias} = {found[key] + 1}: it is another name of {key}, which is {found[key]}" in refusal(folder)
+            set_values(folder, **{alias: found[key]})
+        judge(folder, dict(np.load(folder / "answers.npz")))
+
+
+class TestStoredPositionsOfMarian:
+    """transformers takes them from the folder, where they are, so they have to be the sinusoids that they should be."""
+
+    @pytest.fixture
+    def marian(self, tmp_path: Path) -> Path:
+        return copied("marian", tmp_path / "model")
+
+    @staticmethod
+    def waves(length: int = 96, width: int = 16) -> mx.array:
+        """All sines, then all cosines, by the formula of the paper."""
+        angles = [[t / 10_000 ** (2 * i / width) for i in range(width // 2)] for t in range(length)]
+        return mx.array([[*map(math.sin, row), *map(math.cos, row)] for row in angles])
+
+    @pytest.mark.parametrize("dtype", [mx.float32, mx.float16, mx.bfloat16])
+    def test_are_read_over_when_they_are_right_but_for_rounding(self, marian: Path, dtype: mx.Dtype) -> None:
+        waves = self.waves().astype(dtype)
+        change_arrays(marian, model__encoder__embed_positions__weight=waves)
+        change_arrays(marian, model__decoder__embed_positions__weight=waves)
+        judge(marian, dict(np.load(marian / "answers.npz")))
+
+    @pytest.mark.parametrize("side", ["encoder", "decoder"])
+    @pytest.mark.parametrize("wrong", ["shifted", "longer", "zero", "rounded", "no number"])
+    def test_are_refused_by_name_when_they_are_others(self, marian: Path, side: str, wrong: str) -> None:
+        right = self.waves()
+        tables = {
+            "shifted": mx.concatenate([right[1:], right[:1]]),
+            "longer": self.waves(97),
+            "zero": mx.zeros_like(right),
+            "rounded": right.astype(mx.bfloat16).astype(mx.float32),
+            "no number": mx.where(mx.arange(96)[:, None] == 3, mx.nan, right),
+        }
+        change_arrays(marian, **{f"model__{side}__embed_positions__weight": tables[wrong]})
+        message = refusal(marian)
+        assert f"model.{side}.embed_positions.weight is not what its config makes of it" in message
 
 
 def test_missing_weights_and_those_left_over_are_listed(gpt2: Path) -> None:

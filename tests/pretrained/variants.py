@@ -7,6 +7,7 @@ from typing import Any
 
 VOCABULARY = 24
 PAD, BEGIN, END = 0, 1, 2
+ENDING, PENALTY = 7, 1.2  # an end mark that is said early, and how much what was said before is disliked
 
 
 @dataclass(frozen=True)

@@ -2,72 +2,26 @@
 
 from __future__ import annotations
 
-import io
 import json
+import sys
+import unicodedata
 from collections.abc import Callable
 
 import pytest
-from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from hypothesis import given
+from hypothesis import strategies as st
+from sentencepiece import SentencePieceProcessor
+from tokenizers import Tokenizer, models
 
 from mlxdecoder.errors import UserError
 from mlxdecoder.text.foreign import JsonTokenizer, MarianTokenizer, NoTokenizer, SentencePieceTokenizer, make_tokenizer
-from mlxdecoder.text.foreign.json_tokenizer import LARGEST
+from mlxdecoder.text.foreign.bounds import LARGEST
+from mlxdecoder.text.protocol import TextTokenizer
+from mlxdecoder.text.tokenizer import Tokenizer as OwnTokenizer
+from mlxdecoder.words import word_labels
+from tests.text.made import LINES, byte_level, json_of, marian_tokenizer, sentence_pieces, unigram, word_pieces
 
-LINES = ["The cat sleeps on the old wall.", "the dog runs, and a bird sings", "Un élève chante à l’école."] * 4
 TEXTS = ["the cat sings", "  an old  dog ", "l’école", "x"]
-
-
-def json_of(tokenizer: Tokenizer) -> dict[str, bytes]:
-    return {"tokenizer.json": tokenizer.to_str().encode()}
-
-
-def byte_level() -> Tokenizer:
-    """Like GPT-2's, with a mark in front as Llama 3 has it."""
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(
-        vocab_size=300, special_tokens=["<|end|>"], initial_alphabet=alphabet, show_progress=False
-    )
-    tokenizer.train_from_iterator(LINES, trainer)
-    tokenizer.post_processor = processors.TemplateProcessing(single="<|end|> $A", special_tokens=[("<|end|>", 0)])
-    return tokenizer
-
-
-def word_pieces() -> Tokenizer:
-    """Like BERT's."""
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer()
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = decoders.WordPiece()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-    tokenizer.train_from_iterator(
-        LINES, trainers.WordPieceTrainer(vocab_size=120, special_tokens=special, show_progress=False)
-    )
-    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
-    return tokenizer
-
-
-def unigram() -> Tokenizer:
-    """Like T5's."""
-    tokenizer = Tokenizer(models.Unigram())
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
-    tokenizer.decoder = decoders.Metaspace()
-    special = ["<pad>", "</s>", "<unk>"]
-    trainer = trainers.UnigramTrainer(vocab_size=80, special_tokens=special, unk_token="<unk>", show_progress=False)
-    tokenizer.train_from_iterator(LINES, trainer)
-    tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
-    return tokenizer
-
-
-def sentence_pieces() -> bytes:
-    model = io.BytesIO()
-    SentencePieceTrainer.train(
-        sentence_iterator=iter(LINES), model_writer=model, vocab_size=60, hard_vocab_limit=False, minloglevel=2
-    )
-    return model.getvalue()
 
 
 MAKERS: list[Callable[[], Tokenizer]] = [byte_level, word_pieces, unigram]
@@ -110,6 +64,14 @@ def test_labels_of_bytes_show_spaces_and_letters() -> None:
     ours = JsonTokenizer(json_of(byte_level()))
     ids = ours.encode_target("a the é")
     assert "".join(ours.pieces(ids)) == "a▁the▁é"
+
+
+def test_labels_of_word_pieces_show_where_words_begin() -> None:
+    ours = JsonTokenizer(json_of(word_pieces()))
+    ids = ours.encode("the wall, \u6f22 sleeping")
+    assert ours.pieces(ids)[0] == "[CLS]" and ours.pieces(ids)[-1] == "[SEP]"
+    assert "".join(ours.pieces(ids[1:-1])) == "\u2581the\u2581wall\u2581,\u2581[UNK]\u2581sleeping"
+    assert word_labels(ours.pieces(ids)) == ["[CLS]", "the", "wall", ",", "[UNK]", "sleeping", "[SEP]"]
 
 
 def test_a_part_of_a_character_still_has_a_label() -> None:
@@ -191,12 +153,61 @@ class TestMarian:
             MarianTokenizer({**marian.files, "vocab.json": vocabulary})
 
 
-def test_a_model_without_a_tokenizer_shows_ids_and_refuses_text() -> None:
+def test_a_model_without_a_tokenizer_reads_and_shows_ids_and_refuses_text() -> None:
     none = NoTokenizer()
     assert none.pieces([3, 7]) == ["<3>", "<7>"]
     assert none.decode([3, 7]) == "3 7"
-    with pytest.raises(UserError, match="without a tokenizer"):
-        none.encode("text")
+    assert none.encode(" 3  7 ") == none.encode_target("3 7") == [3, 7]
+    for text in ("text", "3 x", "-3", "3.5", "\u0663", "1234567890"):
+        with pytest.raises(UserError, match="without a tokenizer"):
+            none.encode(text)
+
+
+CUTTERS: dict[str, Callable[[], TextTokenizer]] = {
+    **{make.__name__: lambda make=make: JsonTokenizer(json_of(make())) for make in MAKERS},  # type: ignore[misc]
+    "sentence_pieces": lambda: SentencePieceTokenizer({"tokenizer.model": sentence_pieces()}, begin=[1], end=[2]),
+    "marian": marian_tokenizer,
+    "own": lambda: OwnTokenizer.train(LINES, 300),
+    "none": NoTokenizer,
+}
+
+
+@pytest.fixture(scope="module", params=CUTTERS)
+def cutter(request: pytest.FixtureRequest) -> TextTokenizer:
+    return CUTTERS[request.param]()
+
+
+class TestCut:
+    @given(text=st.text(st.sampled_from("the catsing élÖ漢ﬁ…\u00a0\t\u2581\ufdd0>f<</s\U0001f600"), max_size=20))
+    def test_pieces_are_those_that_are_encoded_and_their_letters_those_of_the_text(
+        self, cutter: TextTokenizer, text: str
+    ) -> None:
+        text = unicodedata.normalize("NFC", text).strip()
+        if cutter.kind == "none":
+            text = " ".join(str(ord(character)) for character in text)
+        if cutter.kind == "own":  # of which it spells these two in letters that the text does not have
+            text = text.translate({0x2581: None, 0xFDD0: None}).strip()
+        assert cutter.cut(text).ids == cutter.encode(text)
+        cut = cutter.cut(text, target=True)
+        assert cut.ids == cutter.encode_target(text)
+        assert len(cut.letters) == len(cut.places) == len(cut.ids)
+        places = [place for place in cut.places if place is not None]
+        assert places == sorted(places) and len(places) == len(cut.ids)
+        for place, letters in zip(places, cut.letters, strict=True):
+            byte = letters.startswith("<0x") and cutter.kind == "own"
+            assert text.encode()[place:].startswith(bytes.fromhex(letters[3:5]) if byte else letters.encode())
+
+    def test_marks_stand_for_nothing(self, cutter: TextTokenizer) -> None:
+        text = "3 7" if cutter.kind == "none" else "the cat"
+        cut, bare = cutter.cut(text), cutter.cut(text, target=True)
+        marks = [id for id, place in zip(cut.ids, cut.places, strict=True) if place is None]
+        assert len(marks) == len(cut.ids) - len(bare.ids)
+        assert bool(marks) == (cutter.kind not in ("own", "none"))
+        assert [one for one in cut.places if one is not None] == bare.places
+
+    def test_so_does_a_code_that_chooses_the_language(self) -> None:
+        cut = marian_tokenizer().cut(">>fr<< the")
+        assert (cut.places[0], cut.places[-1], cut.places[1]) == (None, None, 7)
 
 
 def test_an_unknown_kind_or_other_settings_are_refused() -> None:
@@ -206,3 +217,25 @@ def test_an_unknown_kind_or_other_settings_are_refused() -> None:
         make_tokenizer("json", {}, {})
     with pytest.raises(UserError, match="damaged"):
         make_tokenizer("none", {}, {"run": "this"})
+
+
+def test_without_the_library_it_is_named_and_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    with pytest.raises(UserError) as caught:
+        make_tokenizer("json", json_of(byte_level()), {})
+    assert str(caught.value) == "tokenizer.json: wants the tokenizers library: pip install 'mlxdecoder[pretrained]'."
+
+
+def test_ids_with_gaps_are_all_read_and_shown() -> None:
+    tokenizer = Tokenizer(models.BPE(vocab={"a": 0, "b": 5}, merges=[]))
+    tokenizer.add_special_tokens(["<x>"])
+    ours = JsonTokenizer(json_of(tokenizer))
+    assert ours.vocab_size == max(tokenizer.get_vocab().values()) + 1 == 6
+    assert ours.decode([0, 5]) == tokenizer.decode([0, 5])
+    assert ours.pieces([0, 3, 5]) == ["a", "<3>", "b"]
+
+
+def test_padding_to_a_length_beyond_all_memory_is_put_off() -> None:
+    tokenizer = byte_level()
+    tokenizer.enable_padding(length=2**40)
+    assert JsonTokenizer(json_of(tokenizer)).encode("the") == byte_level().encode("the").ids

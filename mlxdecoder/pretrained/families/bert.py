@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from mlxdecoder.config import ModelConfig
-from mlxdecoder.pretrained.family import Family, labels, marks, n_labels, word
+from mlxdecoder.pretrained.family import Family, labels, n_labels, word
+from mlxdecoder.pretrained.generation import padding
 from mlxdecoder.pretrained.settings import Settings
 from mlxdecoder.pretrained.table import Row, linear, norm, same
 
@@ -39,9 +40,10 @@ def configure(settings: Settings) -> ModelConfig:
     settings.must("is_decoder", False)
     settings.must("add_cross_attention", False)
     settings.must("position_embedding_type", "absolute")
+    vocabulary = settings.whole("vocab_size")
     return ModelConfig(
         architecture="encoder",
-        target_vocab=settings.whole("vocab_size"),
+        target_vocab=vocabulary,
         d_model=settings.whole("hidden_size"),
         n_heads=settings.whole("num_attention_heads"),
         d_ff=settings.whole("intermediate_size"),
@@ -56,8 +58,8 @@ def configure(settings: Settings) -> ModelConfig:
         scaled_embeddings=False,
         dropout=settings.number("hidden_dropout_prob"),
         attention_dropout=settings.number("attention_probs_dropout_prob"),
+        pad_id=padding(settings, vocabulary, 0),
         **_classes(settings),
-        **marks(settings),
     )
 
 

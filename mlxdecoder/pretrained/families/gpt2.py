@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from mlxdecoder.config import ModelConfig
-from mlxdecoder.pretrained.family import Family, marks, told_marks, word
+from mlxdecoder.pretrained.family import Family, word
+from mlxdecoder.pretrained.generation import marks, told_marks
 from mlxdecoder.pretrained.settings import Settings
 from mlxdecoder.pretrained.table import Row, norm, same, side_by_side, turned
 
 ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu": "gelu", "relu": "relu"}
-
-
 DEFAULTS = {
     "vocab_size": 50_257,
     "n_embd": 768,
@@ -25,7 +24,6 @@ DEFAULTS = {
     "resid_pdrop": 0.1,
     "attn_pdrop": 0.1,
     "bos_token_id": 50_256,
-    "eos_token_id": 50_256,
 }
 
 
@@ -33,12 +31,13 @@ def configure(settings: Settings) -> ModelConfig:
     settings.must("scale_attn_weights", True)
     settings.must("scale_attn_by_inverse_layer_idx", False)
     settings.must("add_cross_attention", False)
+    vocabulary = settings.whole("vocab_size")
     return ModelConfig(
         architecture="language_model",
-        target_vocab=settings.whole("vocab_size"),
+        target_vocab=vocabulary,
         d_model=settings.whole("n_embd"),
         n_heads=settings.whole("n_head"),
-        d_ff=settings.maybe_whole("n_inner") or 4 * settings.whole("n_embd"),
+        d_ff=settings.whole("n_inner", 4 * settings.whole("n_embd")),
         n_layers=settings.whole("n_layer"),
         norm_epsilon=settings.number("layer_norm_epsilon"),
         activation=settings.choice("activation_function", ACTIVATIONS),
@@ -48,7 +47,7 @@ def configure(settings: Settings) -> ModelConfig:
         scaled_embeddings=False,
         dropout=settings.number("resid_pdrop"),
         attention_dropout=settings.number("attn_pdrop"),
-        **marks(settings),
+        **marks(settings, vocabulary),
     )
 
 
@@ -104,6 +103,12 @@ FAMILY = Family(
     rows=rows,
     prefix="transformer.",
     outside=("lm_head.",),
+    aliases={
+        "hidden_size": "n_embd",
+        "max_position_embeddings": "n_positions",
+        "num_attention_heads": "n_head",
+        "num_hidden_layers": "n_layer",
+    },
     copies={"lm_head.weight": "wte.weight"},
     unused=("h.*.attn.bias", "h.*.attn.masked_bias"),
 )

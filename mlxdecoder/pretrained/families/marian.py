@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import mlx.core as mx
+
 from mlxdecoder.config import ModelConfig
-from mlxdecoder.pretrained.family import Family, marks, told_marks, word
+from mlxdecoder.positions import sinusoids
+from mlxdecoder.pretrained.family import Family, word
+from mlxdecoder.pretrained.generation import START, marks, told_marks
 from mlxdecoder.pretrained.settings import Settings
 from mlxdecoder.pretrained.table import Row, linear, norm, reshaped, same, turned
 
@@ -33,10 +37,6 @@ DEFAULTS = {
     "d_model": 1024,
     "dropout": 0.1,
     "attention_dropout": 0.0,
-    "decoder_start_token_id": 58_100,
-    "pad_token_id": 58_100,
-    "eos_token_id": 0,
-    "forced_eos_token_id": 0,
     "scale_embedding": False,
     "share_encoder_decoder_embeddings": True,
     "tie_word_embeddings": True,
@@ -51,10 +51,11 @@ def configure(settings: Settings) -> ModelConfig:
     settings.must("decoder_ffn_dim", settings.whole("encoder_ffn_dim"))
     settings.must("decoder_attention_heads", settings.whole("encoder_attention_heads"))
     shared, vocab = settings.flag("share_encoder_decoder_embeddings"), settings.whole("vocab_size")
+    target = vocab if shared else settings.maybe_whole("decoder_vocab_size") or vocab
     return ModelConfig(
         architecture="translator",
         source_vocab=vocab,
-        target_vocab=vocab if shared else settings.maybe_whole("decoder_vocab_size") or vocab,
+        target_vocab=target,
         d_model=settings.whole("d_model"),
         n_heads=settings.whole("encoder_attention_heads"),
         d_ff=settings.whole("encoder_ffn_dim"),
@@ -69,7 +70,7 @@ def configure(settings: Settings) -> ModelConfig:
         head_bias=FINAL_BIAS in settings.stored,
         dropout=settings.number("dropout"),
         attention_dropout=settings.number("attention_dropout"),
-        **marks(settings, "decoder_start_token_id"),
+        **marks(settings, target, START),
     )
 
 
@@ -95,7 +96,7 @@ def describe(config: ModelConfig) -> dict[str, Any]:
         "share_encoder_decoder_embeddings": config.tied,
         "tie_word_embeddings": config.tied,
         "forced_eos_token_id": config.end_id if config.forced_end else None,
-        **told_marks(config, "decoder_start_token_id"),
+        **told_marks(config, START),
     }
 
 
@@ -136,6 +137,15 @@ def _attention_rows(theirs: str, ours: str) -> list[Row]:
     ]
 
 
+def _are_waves(config: ModelConfig, stored: mx.array) -> bool:
+    """Whether positions that a folder holds are sinusoids, but for rounding; transformers takes them as they are."""
+    if stored.shape != (config.max_length, config.d_model):
+        return False
+    rounding = {mx.float16: 2**-11, mx.bfloat16: 2**-8}.get(stored.dtype, 1e-6)
+    made = sinusoids(config.max_length, config.d_model, config.sinusoid_order)
+    return bool((mx.abs(stored.astype(mx.float32) - made).max() <= rounding).item())
+
+
 FAMILY = Family(
     defaults={"marian": DEFAULTS},
     classes=("MarianMTModel",),
@@ -144,7 +154,13 @@ FAMILY = Family(
     rows=rows,
     prefix="model.",
     outside=("lm_head.", FINAL_BIAS),
-    unused=("encoder.embed_positions.weight", "decoder.embed_positions.weight", "shared.weight"),
+    unused=("shared.weight",),
+    fixed={f"{side}.embed_positions.weight": _are_waves for side in ("encoder", "decoder")},
+    aliases={
+        "num_attention_heads": "encoder_attention_heads",
+        "hidden_size": "d_model",
+        "num_hidden_layers": "encoder_layers",
+    },
     copies={
         "encoder.embed_tokens.weight": "shared.weight",
         "decoder.embed_tokens.weight": "shared.weight",

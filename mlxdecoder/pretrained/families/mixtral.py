@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mlxdecoder.config import ModelConfig
-from mlxdecoder.pretrained.families import llama
+from mlxdecoder.pretrained.families import llama, llama_block
 from mlxdecoder.pretrained.family import Family
 from mlxdecoder.pretrained.settings import Settings
 from mlxdecoder.pretrained.table import Row, stacked, turned
@@ -22,7 +22,7 @@ DEFAULTS = {
 
 def configure(settings: Settings) -> ModelConfig:
     return ModelConfig(
-        **llama.common_fields(settings),
+        **llama_block.common_fields(settings),
         window=settings.maybe_whole("sliding_window"),
         n_experts=settings.whole("num_local_experts"),
         experts_per_token=settings.whole("num_experts_per_tok"),
@@ -30,7 +30,7 @@ def configure(settings: Settings) -> ModelConfig:
 
 
 def describe(config: ModelConfig) -> dict[str, Any]:
-    return llama.described(config) | {
+    return llama_block.described(config) | {
         "model_type": "mixtral",
         "architectures": ["MixtralForCausalLM"],
         "sliding_window": config.window,
@@ -46,7 +46,7 @@ def rows(config: ModelConfig, settings: Settings) -> list[Row]:
         return stacked(tuple(f"{theirs}.experts.{i}.{name}.weight" for i in range(config.n_experts)), f"{ours}.{own}")
 
     return [
-        *llama.block_rows(),
+        *llama_block.block_rows(),
         turned(f"{theirs}.gate.weight", f"{ours}.router.weight"),
         experts("w1", "gate"),
         experts("w3", "inward"),
@@ -64,4 +64,5 @@ FAMILY = Family(
     outside=("lm_head.",),
     unused=llama.FAMILY.unused,
     copies=llama.FAMILY.copies,
+    aliases={"num_experts": "num_local_experts"},
 )

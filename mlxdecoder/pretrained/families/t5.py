@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from mlxdecoder.config import ModelConfig
-from mlxdecoder.pretrained.family import Family, marks, told_marks, word
+from mlxdecoder.pretrained.family import Family, word
+from mlxdecoder.pretrained.generation import START, marks, told_marks
 from mlxdecoder.pretrained.settings import Settings
 from mlxdecoder.pretrained.table import Row, same, times, turned
 
@@ -35,9 +36,6 @@ DEFAULTS = {
     "layer_norm_epsilon": 1e-6,
     "feed_forward_proj": "relu",
     "tie_word_embeddings": True,
-    "pad_token_id": 0,
-    "decoder_start_token_id": 0,
-    "eos_token_id": 1,
 }
 HEAD = "lm_head.weight"
 
@@ -47,15 +45,15 @@ def configure(settings: Settings) -> ModelConfig:
     settings.must("is_decoder", False)
     settings.must("relative_attention_num_buckets", 32)
     settings.must("relative_attention_max_distance", 128)
-    layers = settings.whole("num_layers")
+    layers, vocabulary = settings.whole("num_layers"), settings.whole("vocab_size")
     return ModelConfig(
         architecture="translator",
-        target_vocab=settings.whole("vocab_size"),
+        target_vocab=vocabulary,
         d_model=settings.whole("d_model"),
         n_heads=settings.whole("num_heads"),
         head_width=settings.whole("d_kv"),
         d_ff=settings.whole("d_ff"),
-        n_layers=settings.maybe_whole("num_decoder_layers") or layers,
+        n_layers=settings.whole("num_decoder_layers", layers),
         n_encoder_layers=layers,
         norm_kind="rms",
         norm_epsilon=settings.number("layer_norm_epsilon"),
@@ -66,7 +64,7 @@ def configure(settings: Settings) -> ModelConfig:
         scaled_embeddings=False,
         dropout=settings.number("dropout_rate"),
         attention_dropout=settings.number("dropout_rate"),
-        **marks(settings, "decoder_start_token_id"),
+        **marks(settings, vocabulary, START),
     )
 
 
@@ -87,7 +85,7 @@ def describe(config: ModelConfig) -> dict[str, Any]:
         "feed_forward_proj": word(ACTIVATIONS, config.activation),
         "tie_word_embeddings": config.tied,
         "scale_decoder_outputs": config.tied,
-        **told_marks(config, "decoder_start_token_id"),
+        **told_marks(config, START),
     }
 
 
@@ -139,5 +137,11 @@ FAMILY = Family(
     rows=rows,
     unused=("decoder.block.*.layer.1.EncDecAttention.relative_attention_bias.weight",),
     overflows_in_halves=True,
+    aliases={
+        "hidden_size": "d_model",
+        "num_attention_heads": "num_heads",
+        "num_hidden_layers": "num_layers",
+        "head_dim": "d_kv",
+    },
     copies={"encoder.embed_tokens.weight": "shared.weight", "decoder.embed_tokens.weight": "shared.weight"},
 )

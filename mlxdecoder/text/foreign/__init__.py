@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mlxdecoder.errors import UserError
+from mlxdecoder.errors import UserError, shown
 from mlxdecoder.text.foreign.json_tokenizer import JsonTokenizer
 from mlxdecoder.text.foreign.marian_tokenizer import MarianTokenizer
 from mlxdecoder.text.foreign.no_tokenizer import NoTokenizer
@@ -23,8 +23,10 @@ def make_tokenizer(kind: str, files: Mapping[str, bytes], settings: dict[str, An
         raise UserError(f"tokenizer: kind {kind!r} found; known are {', '.join(KINDS)}.")
     try:
         return KINDS[kind](dict(files), **settings)
+    except UserError:
+        raise
     except (KeyError, TypeError, ValueError) as error:
-        raise UserError(f"tokenizer: its files or settings are damaged ({error}).") from None
+        raise UserError(f"tokenizer: its files or settings are damaged ({shown(error)}).") from None
 
 
 __all__ = ["JsonTokenizer", "MarianTokenizer", "NoTokenizer", "SentencePieceTokenizer", "make_tokenizer"]

@@ -5,10 +5,14 @@ from __future__ import annotations
 import hashlib
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import Any
 
 from mlxdecoder.errors import UserError
+from mlxdecoder.text.protocol import Cut
+
+Span = tuple[int, int]  # characters of a text
 
 
 class ForeignTokenizer(ABC):
@@ -35,6 +39,10 @@ class ForeignTokenizer(ABC):
     def encode_target(self, text: str) -> list[int]:
         """The ids of `text` without marks."""
 
+    @abstractmethod
+    def cut(self, text: str, *, target: bool = False) -> Cut:
+        """The same ids as `encode` or, for a target, `encode_target`, with the letters that each stands for."""
+
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """One label for each of `ids`, to be read by people: a space is U+2581, what has no ink is <U+202F>."""
         return [self._label(id) if id < self.vocab_size else f"<{id}>" for id in checked(ids)]
@@ -45,6 +53,15 @@ class ForeignTokenizer(ABC):
 
     @abstractmethod
     def _label(self, id: int) -> str: ...
+
+
+def cut_of(text: str, ids: list[int], spans: Sequence[Span | None]) -> Cut:
+    """The pieces of a text that have these ids and spans; None for a mark."""
+    bytes_before = [0, *accumulate(len(character.encode()) for character in text)]
+    letters = ["" if span is None else text[slice(*span)].lstrip(" ") for span in spans]
+    ends = [None if span is None else max(span) for span in spans]
+    places = [None if end is None else bytes_before[end - len(own)] for end, own in zip(ends, letters, strict=True)]
+    return Cut(ids, letters, places)
 
 
 def checked(ids: Iterable[int]) -> list[int]:

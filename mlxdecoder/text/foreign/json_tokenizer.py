@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from mlxdecoder.errors import UserError
+from mlxdecoder.errors import UserError, shown
 from mlxdecoder.labels import WORD_BEGIN
-from mlxdecoder.text.foreign.common import ForeignTokenizer, checked
+from mlxdecoder.text.foreign import bounds
+from mlxdecoder.text.foreign.bounds import FILE
+from mlxdecoder.text.foreign.common import ForeignTokenizer, checked, cut_of
+from mlxdecoder.text.protocol import Cut
 from mlxdecoder.text.tokenizer import check_unicode, printable
 
-FILE = "tokenizer.json"
-LARGEST = 50 * 2**20  # bytes
 UNKNOWN = ("<unk>", "[UNK]")
 PROBE = "It is 5 o'clock, \u00e9t\u00e9 \U0001f600."
 
@@ -23,19 +24,29 @@ class JsonTokenizer(ForeignTokenizer):
 
     def __init__(self, files: dict[str, bytes]) -> None:
         super().__init__(files, {})
+        largest = bounds.largest_id(files[FILE])
         self._tokenizer = _read(files[FILE])
-        self._tokenizer.no_padding()
-        self._tokenizer.no_truncation()
-        self.vocab_size = self._tokenizer.get_vocab_size(with_added_tokens=True)
+        self.vocab_size = max(largest, *self._tokenizer.get_added_tokens_decoder(), -1) + 1
         has = self._tokenizer.token_to_id
         self._byte_level = has("Ġ") is not None and has(WORD_BEGIN) is None
         self._unknown = next((id for id in map(has, UNKNOWN) if id is not None), None)
+        model = self._tokenizer.model
+        # WordPiece marks what continues a word, where others mark what begins one.
+        self._continues = model.continuing_subword_prefix if type(model).__name__ == "WordPiece" else None
 
     def encode(self, text: str) -> list[int]:
         return self._encode(text, marks=True) if text.strip() else []
 
     def encode_target(self, text: str) -> list[int]:
         return self._encode(text, marks=False) if text.strip() else []
+
+    def cut(self, text: str, *, target: bool = False) -> Cut:
+        check_unicode(text)
+        if not text.strip():
+            return Cut([], [], [])
+        found = self._tokenizer.encode(text, add_special_tokens=not target)
+        marks = zip(found.offsets, found.special_tokens_mask, strict=True)
+        return cut_of(text, found.ids, [None if is_mark else span for span, is_mark in marks])
 
     def decode(self, ids: Iterable[int]) -> str:
         known = [id for id in checked(ids) if id < self.vocab_size]
@@ -53,8 +64,15 @@ class JsonTokenizer(ForeignTokenizer):
         ids: list[int] = self._tokenizer.encode(text, add_special_tokens=marks).ids
         return ids
 
+    def _is_mark(self, id: int) -> bool:
+        added = self._tokenizer.get_added_tokens_decoder().get(id)
+        return added is not None and bool(added.special)
+
     def _label(self, id: int) -> str:
         piece: str = self._tokenizer.id_to_token(id) or f"<{id}>"
+        if self._continues is not None and (id == self._unknown or not self._is_mark(id)):
+            begins = not piece.startswith(self._continues)
+            return printable(f"{WORD_BEGIN}{piece}" if begins else piece.removeprefix(self._continues))
         if not self._byte_level:
             return printable(piece)
         text = self._tokenizer.decode([id], skip_special_tokens=False)
@@ -62,22 +80,24 @@ class JsonTokenizer(ForeignTokenizer):
         return printable(text.replace(" ", WORD_BEGIN) if text and "\ufffd" not in text else piece)
 
 
-def _read(data: bytes) -> Any:
-    if len(data) > LARGEST:
-        raise UserError(f"{FILE}: {len(data):,} bytes found; at most {LARGEST:,} are read.")
+def library() -> Any:
+    """The `tokenizers` library; raises `UserError` where it is not there."""
     try:
-        from tokenizers import Tokenizer
+        import tokenizers
     except ImportError:
         raise UserError(f"{FILE}: wants the tokenizers library: pip install 'mlxdecoder[pretrained]'.") from None
+    return tokenizers
+
+
+def _read(data: bytes) -> Any:
+    make = library().Tokenizer.from_buffer
     try:
-        tokenizer = Tokenizer.from_buffer(data)
+        tokenizer = make(data)
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
         tokenizer.decode(tokenizer.encode(PROBE).ids)
         return tokenizer
     except (KeyboardInterrupt, MemoryError, SystemExit):
         raise
     except BaseException as error:  # the library raises no narrower kind, and where it panics, no Exception
-        raise UserError(f"{FILE}: not a tokenizer, or damaged ({_reason(error)}).") from None
-
-
-def _reason(error: BaseException) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)
+        raise UserError(f"{FILE}: not a tokenizer, or damaged ({shown(error, 200)}).") from None

@@ -9,8 +9,9 @@ from collections.abc import Iterable
 from sentencepiece import SentencePieceProcessor
 
 from mlxdecoder.errors import UserError
-from mlxdecoder.text.foreign.common import ForeignTokenizer, checked
-from mlxdecoder.text.foreign.sentencepiece_tokenizer import read_processor
+from mlxdecoder.text.foreign.common import ForeignTokenizer, checked, cut_of
+from mlxdecoder.text.foreign.sentencepiece_tokenizer import read_processor, spans_of
+from mlxdecoder.text.protocol import Cut
 from mlxdecoder.text.tokenizer import check_unicode, printable
 
 SOURCE, TARGET, VOCABULARY = "source.spm", "target.spm", "vocab.json"
@@ -36,6 +37,13 @@ class MarianTokenizer(ForeignTokenizer):
 
     def encode_target(self, text: str) -> list[int]:
         return self._encode(self._target, text)
+
+    def cut(self, text: str, *, target: bool = False) -> Cut:
+        if target:
+            return cut_of(text, self.encode_target(text), spans_of(self._target, text))
+        code, rest = _language_code(text)
+        spans = spans_of(self._source, rest, len(text) - len(rest))
+        return cut_of(text, self.encode(text), [*(None for _ in code), *spans, None] if spans else [])
 
     def decode(self, ids: Iterable[int]) -> str:
         pieces = [self._pieces[id] for id in checked(ids) if id in self._pieces]
