@@ -13,6 +13,7 @@ import numpy as np
 
 from mlxdecoder.errors import UserError
 from mlxdecoder.files import write_bytes, write_text
+from mlxdecoder.heads import Grouping, Sinks, find_sinks
 
 KINDS = {
     "encoder": "encoder self-attention",
@@ -29,8 +30,8 @@ class AttentionMap:
 
     `kind` is "encoder", "decoder" or "cross"; `weights` [L, H, T, S] are kept as they are (float32), whether or not
     they obey `intended` [T, S] (True = may attend, None = unknown); `queries` (T) and `keys` (S) are the tokens.
-    `layers` and `heads` are the numbers under which the model knows them, counted from 0.
-    Raises `UserError` when a shape, a length or the kind is wrong.
+    `layers` and `heads` are the numbers under which the model knows them, counted from 0; `grouping` says which heads
+    share keys and values, where that is known. Raises `UserError` when a shape, a length or the kind is wrong.
     """
 
     kind: str
@@ -40,6 +41,7 @@ class AttentionMap:
     keys: list[str]
     layers: tuple[int, ...] = ()
     heads: tuple[int, ...] = ()
+    grouping: Grouping | None = None
 
     note: ClassVar[str] = ""  # what was done to the weights, to be said beside them
 
@@ -83,6 +85,10 @@ class AttentionMap:
         with np.errstate(invalid="ignore"):
             return -np.asarray((weights * np.log(np.where(weights == 0, 1.0, weights))).sum(axis=-1))
 
+    def sinks(self) -> Sinks:
+        """By place of layer and head, the keys that take much of the weight without a reason to; see `find_sinks`."""
+        return find_sinks(self.weights, self.intended, self.keys)
+
     def select(self, layers: Sequence[int] | None = None, heads: Sequence[int] | None = None) -> AttentionMap:
         """The map of some layers and heads, by number and in the order given; None keeps all.
 
@@ -110,8 +116,14 @@ class AttentionMap:
             "keys": self.keys,
             "intended": None if self.intended is None else self.intended.tolist(),
             "weights": weights.tolist(),
-            **({"note": self.note} if self.note else {}),
+            **self._said(),
         }
+
+    def _said(self) -> dict[str, Any]:
+        """What there is to be said beside the numbers: of heads that share, the key/value head that each uses."""
+        shared = self.grouping if self.grouping and self.grouping.shares else None
+        heads = {"key_value_heads": [shared.key_head(head) for head in self.heads]} if shared else {}
+        return heads | ({"note": self.note} if self.note else {})
 
     def _repr_html_(self) -> str:
         from mlxdecoder.html import AttentionView  # here, so that numbers alone need no page
@@ -123,8 +135,8 @@ def save_numbers(maps: Sequence[AttentionMap], path: Path | str) -> None:
     """Write the maps to one file, as JSON or as NumPy's archive by the ending `.json` or `.npz`.
 
     In the archive, map 0's arrays are `map0_weights` [L, H, T, S], `map0_intended` [T, S] (left out when unknown),
-    `map0_queries`, `map0_keys`, `map0_layers`, `map0_heads`, `map0_kind` and, if there is one, `map0_note`, and so on;
-    it loads without pickle.
+    `map0_queries`, `map0_keys`, `map0_layers`, `map0_heads`, `map0_kind` and, where there is something to say,
+    `map0_key_value_heads` and `map0_note`, and so on; it loads without pickle.
     Raises `UserError` for another ending.
     """
     path = Path(path)
@@ -229,5 +241,5 @@ def _spelled(numbers: tuple[int, ...]) -> str:
 
 def _arrays(number: int, attention: AttentionMap) -> list[tuple[str, np.ndarray]]:
     names = ("kind", "weights", "intended", "queries", "keys", "layers", "heads")
-    fields = [(name, getattr(attention, name)) for name in names] + [("note", attention.note or None)]
+    fields = [*((name, getattr(attention, name)) for name in names), *attention._said().items()]
     return [(f"map{number}_{name}", np.array(value)) for name, value in fields if value is not None]

@@ -8,11 +8,14 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
+from mlxdecoder.decoding import Model, check_model
 from mlxdecoder.errors import UserError
-from mlxdecoder.generate import Generation, Model, pad_right
+from mlxdecoder.generate import Generation
+from mlxdecoder.heads import Grouping
+from mlxdecoder.ids import as_rows, pad_right
 from mlxdecoder.maps import AttentionMap
 from mlxdecoder.masks import Causal, Full, Mask, Window
-from mlxdecoder.models import Encoder, Translator
+from mlxdecoder.models import Encoder, LanguageModel, Translator
 
 STAGES = ("scores", "scaled", "masked", "weights")
 EMPTY = {"scores": np.nan, "scaled": np.nan, "masked": -np.inf, "weights": 0.0}
@@ -74,7 +77,14 @@ class Trace:
         self._check_labels(weights, queries, keys)
         weights = weights[:, :, : len(queries)] if kind == "encoder" else weights[:, :, -len(queries) :]
         weights = weights[..., -len(keys) :] if kind == "decoder" else weights[..., : len(keys)]
-        return AttentionMap(kind, weights, intended(kind, len(queries), len(keys), window), list(queries), list(keys))
+        return AttentionMap(
+            kind,
+            weights,
+            intended(kind, len(queries), len(keys), window),
+            list(queries),
+            list(keys),
+            grouping=self._grouping(kind, weights.shape[1]),
+        )
 
     def _check_labels(self, weights: np.ndarray, queries: Sequence[str], keys: Sequence[str]) -> None:
         """One label for each row and column; in a batch of several, padding has none."""
@@ -82,6 +92,10 @@ class Trace:
         alone = all(len(x) == 1 for x in self.passes[0].values() if x.ndim == 4)
         if len(queries) > T or len(keys) > S or (alone and (len(queries), len(keys)) != (T, S)):
             raise UserError(f"queries, keys: {len(queries)} and {len(keys)} labels found; {T} and {S} wanted.")
+
+    def _grouping(self, kind: str, heads: int) -> Grouping:
+        side, attention = PREFIXES[kind]
+        return Grouping(heads, self.shapes[f"{side}.0.{attention}.key"][1])  # [B, Hkv, S, dh]
 
     def _close(self, logits: mx.array) -> None:
         if self.passes and "encoder.key_slots" in self._pending:
@@ -102,13 +116,24 @@ class Trace:
         return generation.path[:1] if kind == "encoder" else generation.path
 
 
-def attend(model: Model, source: Sequence[int], target: Sequence[int], stages: Sequence[str] = ("weights",)) -> Trace:
-    """Run a model once over given ids and record it: a translator on a source and its target, begin mark included."""
+def attend(
+    model: Model | Encoder, source: Any, target: Sequence[int] = (), stages: Sequence[str] = ("weights",)
+) -> Trace:
+    """Run a model once over given ids and record it.
+
+    A translator reads a source and its target, begin mark included; a language model the target behind the source, if
+    there is one; an encoder the source, which may be an image [height, width, channels]. Raises `UserError` for what
+    is no model, and for what are no ids.
+    """
+    if not isinstance(model, Encoder):
+        check_model(model)
     trace = Trace(stages)
     if isinstance(model, Translator):
-        model(pad_right([source], 0), pad_right([target], 0), watch=trace)
+        model(pad_right(as_rows([source]), 0), pad_right(as_rows([target]), 0), watch=trace)
+    elif isinstance(model, LanguageModel):
+        model(pad_right(as_rows([[*source, *target]]), 0), watch=trace)
     else:
-        model(pad_right([target], 0), watch=trace)
+        model(mx.array(source)[None] if model.config.n_patches else pad_right(as_rows([source]), 0), watch=trace)
     return trace
 
 

@@ -2,8 +2,8 @@
 
 A word is what stands between two spaces; punctuation without a space before it, and other white space (NBSP, a tab),
 belong to it. Scripts that are written without spaces leave no other mark than the pieces: in Chinese, Japanese, Thai,
-Lao, Tibetan, Burmese and Khmer each piece is a word, also where somebody has put spaces between words. The marks <s>,
-</s> and <pad> are words.
+Lao, Tibetan, Burmese and Khmer each piece is a word, also where somebody has put spaces between words. Marks such as
+<s>, [CLS] and <|endoftext|> are words.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MERGED = (
     "Pieces are merged into words: rows averaged, columns summed. A cell is inside the mask if one of its pieces is; "
     "a row is flagged if one of its pieces is."
 )
-MARKS = ("<pad>", "<s>", "</s>")
+MARK = re.compile(r"<(pad|s|/s|bos|eos)>|<\|[^|]+\|>|\[(CLS|SEP|PAD|MASK)\]|>>[^<>]+<<")
 BYTE = re.compile("<0x([0-9A-F]{2})>")
 # Thai to Burmese; Khmer; radicals, kana and ideographs to Yi; compatible ideographs; wide forms; kana and ideographs.
 UNSPACED = re.compile(
@@ -38,6 +38,11 @@ def words_of(pieces: Sequence[str]) -> np.ndarray:
         blank = (blank or bool(starts[place - 1]) or place == 1) and not before.strip(WORD_BEGIN)
         starts[place] = not blank and (piece.startswith(WORD_BEGIN) or _alone(piece) or _alone(before))
     return starts.cumsum()
+
+
+def is_unspaced(letters: str) -> bool:
+    """Whether there is something in it of a script that is written without spaces."""
+    return UNSPACED.search(letters) is not None
 
 
 def word_labels(pieces: Sequence[str]) -> list[str]:
@@ -84,6 +89,7 @@ class WordMap(AttentionMap):
             word_labels(pieces.keys),
             pieces.layers,
             pieces.heads,
+            pieces.grouping,
         )
         object.__setattr__(self, "pieces", pieces)
 
@@ -98,7 +104,7 @@ class WordMap(AttentionMap):
 
 
 def _alone(piece: str) -> bool:
-    return piece in MARKS or UNSPACED.search(piece) is not None
+    return MARK.fullmatch(piece) is not None or is_unspaced(piece)
 
 
 def _starts(words: np.ndarray) -> np.ndarray:

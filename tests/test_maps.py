@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from mlxdecoder.errors import UserError
+from mlxdecoder.heads import Grouping
 from mlxdecoder.maps import AttentionMap, mask_outline, max_pool, save_numbers
 
 MASKS = arrays(bool, array_shapes(min_dims=2, max_dims=2, max_side=6))
@@ -169,6 +171,15 @@ def test_json_file_holds_the_map_and_null_for_what_is_not_finite(tmp_path: Path)
             "weights": [[[[0.1, None], [None, 0.25]]]],
         }
     ]
+
+
+def test_numbers_say_which_key_and_value_head_each_head_uses(tmp_path: Path) -> None:
+    grouped = replace(attention(np.ones((1, 4, 2, 2)) / 2), grouping=Grouping(4, 2)).select(heads=[3, 0])
+    assert grouped.to_json()["key_value_heads"] == [1, 0]
+    save_numbers([grouped, attention([[[[1.0]]]])], tmp_path / "maps.npz")
+    with np.load(tmp_path / "maps.npz", allow_pickle=False) as read:
+        assert read["map0_key_value_heads"].tolist() == [1, 0]
+        assert "map1_key_value_heads" not in read
 
 
 def test_npz_file_holds_every_map_without_pickle(tmp_path: Path) -> None:

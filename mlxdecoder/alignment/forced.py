@@ -10,13 +10,14 @@ import numpy as np
 
 from mlxdecoder.alignment.sentences import Sentence, SentencePair
 from mlxdecoder.config import ModelConfig
-from mlxdecoder.generate import generating, pad_right
+from mlxdecoder.decoding import generating
+from mlxdecoder.ids import pad_right
 from mlxdecoder.masks import Padding
 from mlxdecoder.models import Translator
 from mlxdecoder.recipe import Layout
+from mlxdecoder.translate import longest
 from mlxdecoder.words import merge
 
-LONGEST = 512  # pieces of a sentence; longer ones are not aligned
 LARGEST_BATCH = 2**16  # pairs of pieces, padding included
 
 
@@ -49,8 +50,7 @@ def places_of(config: ModelConfig) -> list[Place]:
 
 def fits(model: Translator, pair: SentencePair) -> bool:
     """Whether a pair can be aligned: neither side is blank or too long for the model."""
-    longest = min(LONGEST, model.config.max_length - 1) if model.config.positions == "learned" else LONGEST
-    return all(0 < len(side.ids) <= longest for side in pair)
+    return all(len(side.ids) <= longest(model.config, marks=1) and side.real.any() for side in pair)
 
 
 def word_weights(
@@ -61,8 +61,8 @@ def word_weights(
 ) -> list[np.ndarray]:
     """The weights of target words on source words at some places, while the model reads the pairs: each [places, J, I].
 
-    The model reads the target that is given, in batches of like length. `progress` is told how many pairs each batch
-    has done. The pairs are those that `fits` takes.
+    What lies on marks is left out. The model reads the target that is given, in batches of like length. `progress` is
+    told how many pairs each batch has done. The pairs are those that `fits` takes.
     """
     results: list[np.ndarray] = [np.zeros(0)] * len(pairs)
     for batch in _batches(pairs):
@@ -91,12 +91,13 @@ def _batches(pairs: Sequence[SentencePair]) -> Iterator[list[int]]:
 def _read(pairs: Sequence[SentencePair], model: Translator, places: Sequence[Place]) -> Iterator[np.ndarray]:
     layers = _attention(pairs, model, {place.layer for place in places})
     for row, (source, target) in enumerate(pairs):
-        S, T = len(source.ids), len(target.ids)
+        rows, columns = np.flatnonzero(target.real), np.flatnonzero(source.real)
         taken = []
         for place in places:
-            heads = layers[place.layer][row, :, place.shifted : place.shifted + T, :S]  # [H, T, S]
+            heads = layers[place.layer][row][:, rows + place.shifted][..., columns]  # [H, T, S]
             taken.append(heads.mean(axis=0) if place.head is None else heads[place.head])
-        yield _spread(merge(np.stack(taken), target.words, source.words), source, target)
+        words = target.words[rows], source.words[columns]
+        yield _spread(merge(np.stack(taken), *words), source, target)
 
 
 def _attention(pairs: Sequence[SentencePair], model: Translator, layers: set[int]) -> dict[int, np.ndarray]:
@@ -120,5 +121,6 @@ def _attention(pairs: Sequence[SentencePair], model: Translator, layers: set[int
 def _spread(weights: np.ndarray, source: Sentence, target: Sentence) -> np.ndarray:
     """Give words that no piece begins in, as may be in another vocabulary, rows and columns of zeros: [..., J, I]."""
     spread = np.zeros((*weights.shape[:-2], len(target.begins), len(source.begins)), weights.dtype)
-    spread[..., np.unique(target.words)[:, None], np.unique(source.words)] = weights
+    rows, columns = (np.unique(side.words[side.real]) for side in (target, source))
+    spread[..., rows[:, None], columns] = weights
     return spread

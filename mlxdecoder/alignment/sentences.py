@@ -2,64 +2,71 @@
 
 from __future__ import annotations
 
+import unicodedata
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import pairwise
 
 import numpy as np
 
 from mlxdecoder.errors import UserError
-from mlxdecoder.text.protocol import TextTokenizer
-from mlxdecoder.text.tokenizer import Tokenizer
-from mlxdecoder.words import words_of
+from mlxdecoder.text.protocol import Cut, TextTokenizer
+from mlxdecoder.words import is_unspaced
+
+MARK = -1
 
 
 @dataclass(frozen=True, eq=False)
 class Sentence:
-    """A text, where its words begin (bytes of UTF-8), its pieces as ids [T] and the word of each piece [T]."""
+    """A text, where its words begin (bytes of UTF-8), its pieces as ids [T] and the word of each [T], -1 for a mark."""
 
     text: str
     begins: tuple[int, ...]
     ids: list[int]
     words: np.ndarray
 
-    def spelled(self, tokenizer: TextTokenizer) -> list[str]:
+    @property
+    def real(self) -> np.ndarray:
+        """Which pieces are no marks [T]."""
+        return self.words != MARK
+
+    def spelled(self) -> list[str]:
         """The words as text."""
-        words: list[list[int]] = [[] for _ in self.begins]
-        for index, word in zip(self.ids, self.words, strict=True):
-            words[word].append(index)
-        return [tokenizer.decode(ids).strip(" ") for ids in words]
+        text = self.text.encode()
+        return [text[begin:end].decode(errors="replace").strip(" ") for begin, end in pairwise([*self.begins, None])]
 
 
 SentencePair = tuple[Sentence, Sentence]
 
 
-def read_sentence(tokenizer: TextTokenizer, text: str, begins: Sequence[int] | None = None) -> Sentence:
-    """Cut a text into pieces and words; the words begin at `begins`, by default where the pieces say.
+def read_sentence(
+    tokenizer: TextTokenizer, text: str, begins: Sequence[int] | None = None, *, target: bool = False
+) -> Sentence:
+    """Cut a text into pieces and words; the words begin at `begins`, by default as `mlxdecoder.words` says.
 
-    A piece belongs to the word in which its first letter stands. Raises `UserError` for a tokenizer that does not say
-    which letters each piece has.
+    A piece belongs to the word in which its first letter stands. `target` is what a decoder writes, for which some
+    models have other pieces. Raises `UserError` for a text that the tokenizer does not take.
     """
-    if not isinstance(tokenizer, Tokenizer):
-        raise UserError(f"model: its tokenizer is of the kind {tokenizer.kind!r}; words are aligned with our own only.")
-    ids = tokenizer.encode(text)
-    letters = _first_letters(tokenizer.spelling(ids))
-    if begins is None:
-        words = words_of(tokenizer.pieces(ids))
-        begins = [letters[place] for place in np.flatnonzero(np.diff(words, prepend=-1))]
-    return Sentence(text, tuple(begins), ids, np.array([bisect_right(begins, at) - 1 for at in letters], int))
+    text = unicodedata.normalize("NFC", text).strip()
+    cut = tokenizer.cut(text, target=target)
+    begins = sorted({*_after_spaces(text), *_by_pieces(cut)}) if begins is None else begins
+    words = [MARK if place is None else bisect_right(begins, place) - 1 for place in _letters_at(cut)]
+    return Sentence(text, tuple(begins), cut.ids, np.array(words, int))
 
 
 def read_pair(tokenizer: TextTokenizer, source: str, target: str) -> SentencePair:
     """Two texts cut into pieces and words."""
-    return read_sentence(tokenizer, source), read_sentence(tokenizer, target)
+    return read_sentence(tokenizer, source), read_sentence(tokenizer, target, target=True)
 
 
 def turned(tokenizer: TextTokenizer, pair: SentencePair) -> SentencePair:
     """A pair with its sides exchanged, in the pieces of another tokenizer but with the same words."""
     source, target = pair
-    return read_sentence(tokenizer, target.text, target.begins), read_sentence(tokenizer, source.text, source.begins)
+    return (
+        read_sentence(tokenizer, target.text, target.begins),
+        read_sentence(tokenizer, source.text, source.begins, target=True),
+    )
 
 
 def locate(words: Sequence[str], text: str) -> list[int]:
@@ -74,7 +81,25 @@ def locate(words: Sequence[str], text: str) -> list[int]:
     return begins
 
 
-def _first_letters(spelling: Sequence[bytes]) -> list[int]:
-    """The byte of the text at which each piece begins, the space before it left out."""
-    ends = [0, *accumulate(map(len, spelling))]
-    return [at + piece.startswith(b" ") - 1 for at, piece in zip(ends, spelling, strict=False)]
+def _letters_at(cut: Cut) -> list[int | None]:
+    """Where the letters of each piece begin; a space alone goes with those that follow."""
+    places = list(cut.places)
+    for at in reversed(range(len(places) - 1)):
+        if not cut.letters[at] and places[at] is not None and places[at + 1] is not None:
+            places[at] = places[at + 1]
+    return places
+
+
+def _after_spaces(text: str) -> Iterator[int]:
+    """Where a letter stands at the beginning or behind a space."""
+    for at, (before, letter) in enumerate(pairwise(f" {text}".encode())):
+        if before == ord(" ") != letter:
+            yield at
+
+
+def _by_pieces(cut: Cut) -> Iterator[int]:
+    """Where a piece is a word, or the one before it was: in writing without spaces."""
+    pieces = [(place, letters) for place, letters in zip(cut.places, cut.letters, strict=True) if letters]
+    for (_, before), (place, letters) in pairwise([(0, ""), *pieces]):
+        if place is not None and (is_unspaced(before) or is_unspaced(letters)):
+            yield place

@@ -15,7 +15,7 @@ def read_toy(tokenizer: TextTokenizer, pairs: Sequence[ToyPair]) -> tuple[list[S
     read = [
         (
             read_sentence(tokenizer, pair.source, locate(pair.source_words, pair.source)),
-            read_sentence(tokenizer, pair.target, locate(pair.target_words, pair.target)),
+            read_sentence(tokenizer, pair.target, locate(pair.target_words, pair.target), target=True),
         )
         for pair in pairs
     ]

@@ -6,7 +6,7 @@ import argparse
 
 from mlxdecoder.commands import mistakes_compare, mistakes_train
 from mlxdecoder.commands.common import Subparsers, add_command, add_json, print_json, table
-from mlxdecoder.mistakes import CATALOGUE, Mistake, find
+from mlxdecoder.mistakes import CATALOGUE, HARMLESS, MISTAKES, Mistake, find
 from mlxdecoder.mistakes.describe import entry_to_dict, figures_of, story
 
 ABOUT = "The catalogue of mistakes about attention: list them, read about one, see what it does."
@@ -33,6 +33,7 @@ def show_list(options: argparse.Namespace) -> None:
     if options.json:
         print_json([entry_to_dict(mistake) for mistake in CATALOGUE])
         return
+    print(f"{len(MISTAKES)} mistakes, and {len(HARMLESS)} that only look like one and are harmless.")
     print(
         "Share of sentences translated exactly, without -> with the mistake: trained with it from the first step, and"
     )

@@ -17,10 +17,11 @@ from mlxdecoder.commands.common import (
     table,
     warn_of_unknown,
 )
+from mlxdecoder.config import ModelConfig
 from mlxdecoder.errors import UserError
 from mlxdecoder.maps import KINDS
 from mlxdecoder.mistakes import Mistake, find
-from mlxdecoder.mistakes.describe import SHOWN
+from mlxdecoder.mistakes.describe import NO_SOURCE, SHOWN
 from mlxdecoder.mistakes.effects import (
     READ,
     WRITTEN,
@@ -32,9 +33,8 @@ from mlxdecoder.mistakes.effects import (
     head_numbers,
 )
 from mlxdecoder.mistakes.experiments import BESIDE
-from mlxdecoder.models import Translator
 from mlxdecoder.training.checkpoint import Checkpoint
-from mlxdecoder.translate import as_translator, load
+from mlxdecoder.translate import load
 
 SMALLEST_CHANGE = 0.0005  # of a weight, to be told
 MOST = 6
@@ -46,7 +46,8 @@ def add_parser(actions: Subparsers) -> None:
         actions,
         "compare",
         run,
-        "Show what mistakes do to one sentence: weights, next-token probabilities, output; without training anew.",
+        "Show what mistakes do to one sentence, or to a prompt: weights, next-token probabilities, output; without "
+        "training anew.",
         'mlxdecoder mistakes compare zeroed-after-softmax "The black cat sleeps." --out compared.png',
     )
     parser.add_argument("ids", metavar="ID", help="a mistake by id or number, or several with commas between them")
@@ -75,7 +76,8 @@ def run(options: argparse.Namespace) -> None:
     warn_of_unknown(checkpoint.tokenizer.unknown_characters(f"{options.text} {beside or ''}"))
     found = compare(checkpoint, [mistake.id for mistake in mistakes], options.text, beside)
     if options.json:
-        print_json({"source": options.text, **_said(checkpoint, found), **found.to_dict()})
+        notes = _notes(checkpoint.model.config, mistakes)
+        print_json({"source": options.text, **_said(checkpoint, found), "notes": notes, **found.to_dict()})
     else:
         _print(checkpoint, mistakes, found, options.text, options.all_heads)
     if options.out:
@@ -102,7 +104,7 @@ def _print(checkpoint: Checkpoint, mistakes: Sequence[Mistake], found: Effects, 
     for mistake in mistakes:
         print(f"{mistake.number}  {mistake.title}{' (not a mistake)' if mistake.harmless else ''}")
         print(f"   right  {mistake.right}\n   wrong  {mistake.wrong}")
-    for note in _notes(as_translator(checkpoint), mistakes):
+    for note in _notes(checkpoint.model.config, mistakes):
         print(note)
     said = _said(checkpoint, found)
     print(f"\n{text}\n  correct   {said['correct_text']}\n  mistaken  {said['mistaken_text'] or '(nothing)'}")
@@ -113,10 +115,11 @@ def _print(checkpoint: Checkpoint, mistakes: Sequence[Mistake], found: Effects, 
     print(f"\n{WRITTEN.capitalize()}:\n{'The same.' if tables[1] == tables[0] else tables[1]}")
 
 
-def _notes(model: Translator, mistakes: Sequence[Mistake]) -> list[str]:
-    needs = dict.fromkeys(need for mistake in mistakes for need in mistake.needs)
+def _notes(config: ModelConfig, mistakes: Sequence[Mistake]) -> list[str]:
+    concerned = [mistake for mistake in mistakes if mistake.concerns(config.architecture)]
+    needs = dict.fromkeys(need for mistake in concerned for need in mistake.needs)
     notes = [f"For the mistake to show, {SHOWN[need]}." for need in needs if need not in ("dropout", "shared heads")]
-    config = model.config
+    notes += [f"{mistake.id}: {NO_SOURCE}" for mistake in mistakes if mistake not in concerned]
     if "dropout" in needs and not max(config.dropout, config.attention_dropout):
         notes.append("This model has no dropout, so nothing can show; train one with it and give it as --model.")
     if "shared heads" in needs and config.kv_heads == config.n_heads:

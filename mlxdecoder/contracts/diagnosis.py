@@ -59,6 +59,8 @@ POSSIBLE = {
 INCIDENTAL = frozenset(("empty.uniform", "empty.other", "nan.empty", "large.overflow"))
 """What right code may do as well when it was not written for rows that see nothing, or for large scores."""
 
+HEADING = "Likely mistakes, best first (100%: it would fail in just these ways, no more and no fewer):"
+OWN_PADDING = "        here      there is no source: it is about the padding of the tokens themselves"
 UNKNOWN = "No mistake of the catalogue looks like this."
 
 
@@ -90,11 +92,13 @@ class Diagnosis:
     def __str__(self) -> str:
         lines = [str(report) for report in self.reports]
         if self.suspects:
-            lines.append("Likely mistakes, best first:")
+            lines.append(HEADING)
+        has_no_source = all(report.kind == "decoder" for report in self.reports)
         for suspect in self.suspects:
             mistake = suspect.mistake
             lines.append(f"  {suspect.likeness:>4.0%}  {mistake.id} (number {mistake.number}): {mistake.title}")
             lines += [f"        look for  {mistake.wrong}", f"        right is  {mistake.right}"]
+            lines += [OWN_PADDING] if has_no_source and not mistake.concerns("language_model") else []
         if not self.holds and not self.suspects:
             lines.append(UNKNOWN)
         return "\n".join(lines)

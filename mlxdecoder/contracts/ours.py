@@ -16,7 +16,7 @@ from mlxdecoder.contracts.on_attention import attention_findings
 from mlxdecoder.contracts.on_batches import batches_findings
 from mlxdecoder.contracts.on_decoder import decoder_findings
 from mlxdecoder.contracts.on_translator import translator_findings
-from mlxdecoder.generate import generating
+from mlxdecoder.decoding import generating
 from mlxdecoder.masks import Documents, Mask, Padding
 from mlxdecoder.models import Encoder, LanguageModel, Memory, Translator
 from mlxdecoder.recipe import Layout, Recipe
@@ -24,6 +24,7 @@ from mlxdecoder.training.batches import Example, make_batch
 
 ALONE = "not tried, as it is configured so: with window = 1 a token sees itself alone"
 UNORDERED = "not tried, as it is configured so: with positions = 'none' the order of tokens need not count"
+ONE_MARK = "not tried, as it is configured so: with pad_id = end_id = {} padding cannot be told from an end"
 OurModel = Encoder | LanguageModel | Translator
 
 
@@ -39,17 +40,23 @@ def reports_of(model: OurModel, seed: int = 0, tolerance: float = 1e-4) -> Itera
         if isinstance(model, LanguageModel)
         else translator_findings(TranslatorFace(model), arrays="mlx", **how)
     )
-    yield replace(found, findings=tuple(_as_configured(finding, config) for finding in found.findings))
-    yield batches_findings(BatchesFace(model), begin=config.begin_id, end=config.end_id, pad=config.pad_id)
+    yield _as_configured(found, config)
+    batches = batches_findings(BatchesFace(model), begin=config.begin_id, end=config.end_id, pad=config.pad_id)
+    yield _as_configured(batches, config)
 
 
-def _as_configured(finding: Finding, config: ModelConfig) -> Finding:
-    """The finding, or none where a model is not meant to do what its contract asks."""
-    if finding.contract == "T1 reach" and config.window == 1:
-        return replace(finding, holds=None, proof=ALONE, signs=frozenset(), measured={})
-    if finding.contract == "T10 order" and config.positions == "none":
-        return replace(finding, holds=None, proof=UNORDERED, signs=frozenset(), measured={})
-    return finding
+def _as_configured(found: Report, config: ModelConfig) -> Report:
+    """The report without findings where a model is not meant to do what a contract asks."""
+    not_meant = {"T1 reach": ALONE} if config.window == 1 else {}
+    not_meant |= {"T10 order": UNORDERED} if config.positions == "none" else {}
+    if config.pad_id == config.end_id:  # as GPT-2 has it
+        not_meant |= dict.fromkeys(("T4 documents", "T6 end"), ONE_MARK.format(config.pad_id))
+
+    def asked(finding: Finding) -> Finding:
+        why = not_meant.get(finding.contract)
+        return finding if why is None else replace(finding, holds=None, proof=why, signs=frozenset(), measured={})
+
+    return replace(found, findings=tuple(map(asked, found.findings)))
 
 
 class AttentionFace:
@@ -71,7 +78,7 @@ class DecoderFace:
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
-        self.pad, self.separator = model.config.pad_id, model.config.end_id
+        self.pad, self.separator = marks_of(model.config)
         self.make_cache = model.make_cache
 
     def __call__(self, tokens: mx.array, cache: Any = None) -> mx.array:
@@ -85,7 +92,7 @@ class TranslatorFace:
 
     def __init__(self, model: Translator) -> None:
         self._model = model
-        self.pad, self.separator = model.config.pad_id, model.config.end_id
+        self.pad, self.separator = marks_of(model.config)
         self.vocabulary, self.source_vocabulary = model.config.target_vocab, model.config.n_source_ids
 
     def __call__(self, source: mx.array, target: mx.array) -> mx.array:
@@ -122,9 +129,14 @@ class BatchesFace:
         return batch.inputs, batch.labels, batch.weights
 
 
-def side_mask(ids: mx.array, pad: int, separator: int) -> Mask | None:
+def marks_of(config: ModelConfig) -> tuple[int, int | None]:
+    """The padding, and what stands between documents; a model that pads with its end mark keeps none apart."""
+    return config.pad_id, None if config.end_id == config.pad_id else config.end_id
+
+
+def side_mask(ids: mx.array, pad: int, separator: int | None) -> Mask | None:
     """The padding of ids [B, T], or the documents between separators; None where there is neither."""
     found = np.array(ids)
-    if (found == separator).any():
+    if separator is not None and (found == separator).any():
         return Documents(tuple(map(tuple, np.cumsum(found == separator, axis=1).tolist())))
     return Padding.of(found, pad) if (found == pad).any() else None

@@ -10,11 +10,13 @@ from mlxdecoder.errors import UserError
 from mlxdecoder.figures.labels import drawable
 from mlxdecoder.figures.panel import Panel, Scale
 from mlxdecoder.figures.sheet import Sheet, Words
+from mlxdecoder.heads import ABOUT_SINKS
 from mlxdecoder.maps import KINDS, TOLERANCE, AttentionMap, spread
 from mlxdecoder.words import WordMap
 
 WEIGHTS = Scale("viridis", 0.0, 1.0, "weight")
 OUTSIDE, WRONG_SUM, NOT_FINITE, BEYOND = "◂○▨±"
+SINK = "▽"
 MOST_PANELS, MOST_ABREAST = 200, 40
 
 
@@ -22,8 +24,8 @@ def attention_figure(map: AttentionMap, *, title: str = "") -> Figure:
     """Every head of every layer: rows of panels are layers, columns are heads; colours always run from 0 to 1.
 
     The raw weights are painted. The intended mask is an outline over them; rows with more than 0.001 of weight outside
-    it, rows whose sum is wrong and numbers that are not finite are flagged.
-    Raises `UserError` for more panels than can be read: `map.select(layers, heads)` chooses some.
+    it, rows whose sum is wrong and numbers that are not finite are flagged. Sinks are named, and heads that share keys
+    and values. Raises `UserError` for more panels than can be read: `map.select(layers, heads)` chooses some.
     """
     rows, columns = map.weights.shape[:2]
     if rows * columns > MOST_PANELS or max(rows, columns) > MOST_ABREAST:
@@ -68,6 +70,7 @@ def _panel(map: AttentionMap, prefix: str = "", with_sums: bool = False) -> Pane
         allowed=map.intended,
         scale=WEIGHTS,
         findings=_findings(values, outside[leaking], sums[wrong_sums]),
+        remarks=[f"{SINK} key {key}: {share:.0%}" for key, share in map.sinks().get((0, 0), [])],
         outside=leaking,
         wrong_sums=wrong_sums,
         sums=sums.tolist() if with_sums else [],
@@ -97,12 +100,14 @@ def _most(numbers: np.ndarray) -> str:
 
 
 def _notes(panels: list[Panel], map: AttentionMap) -> list[str]:
-    found = " ".join(finding for panel in panels for finding in panel.findings)
+    found = " ".join(line for panel in panels for line in (*panel.findings, *panel.remarks))
     notes = [
         (map.intended is None, "The intended mask is not known."),
         (map.intended is not None and not map.intended.all(), "White line: border of the intended mask."),
         (map.kind != "encoder", "A row is the token just read; what it looks at serves to choose the next one."),
         (bool(map.note), map.note),
+        (bool(map.grouping and map.grouping.shares), _shared(map)),
+        (SINK in found, f"{SINK} {ABOUT_SINKS}"),
         (OUTSIDE in found, f"{OUTSIDE} row with weight outside the intended mask (more than {TOLERANCE})."),
         (WRONG_SUM in found, f"{WRONG_SUM} row with a wrong sum: not 1, or not 0 where the mask allows nothing."),
         (NOT_FINITE in found, f"{NOT_FINITE} hatched: not finite (NaN or infinite)."),
@@ -110,6 +115,14 @@ def _notes(panels: list[Panel], map: AttentionMap) -> list[str]:
         (_unknown(map), "U+…: an invisible character, or one that no font on this machine has."),
     ]
     return [note for holds, note in notes if holds]
+
+
+def _shared(map: AttentionMap) -> str:
+    """Which heads share keys and values."""
+    if map.grouping is None:
+        return ""
+    alone = len(map.heads) == 1
+    return f"{map.grouping.describe(map.heads[0]).capitalize()}." if alone else map.grouping.describe_all(map.heads)
 
 
 def _unknown(map: AttentionMap) -> bool:

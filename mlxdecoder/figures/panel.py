@@ -53,8 +53,8 @@ class Scale:
 class Panel:
     """`values` [T, S] as they are, the intended mask `allowed` [T, S] or None, and what was found in them.
 
-    `findings` are lines under the heading, `outside` and `wrong_sums` the rows to flag, `sums` are written beside the
-    rows.
+    `findings` are lines under the heading of what is wrong, `remarks` lines of what is only worth knowing. `outside`
+    and `wrong_sums` are the rows to flag, `sums` are written beside the rows.
     """
 
     heading: str
@@ -62,6 +62,7 @@ class Panel:
     allowed: np.ndarray | None
     scale: Scale
     findings: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
     outside: list[int] = field(default_factory=list)
     wrong_sums: list[int] = field(default_factory=list)
     sums: list[float] = field(default_factory=list)

@@ -89,7 +89,7 @@ class Sheet:
         self.sheet_width = max(self.bars_at + BAR * len(self.scales), NARROWEST_SHEET)
 
     def _place_down(self) -> None:
-        self.heading = LINE * (1 + max(len(panel.findings) for panel in self.every))
+        self.heading = LINE * (1 + max(len(panel.findings) + len(panel.remarks) for panel in self.every))
         self.gap_y = self.heading + 2.5 * PAD + (self.key_height + 2 * PAD if self.everywhere else 0)
         self.top = 3 * PAD + LINE * (1.6 * len(self.title) + 1.4) + self.heading
         self.grid_height = self.rows * (self.height + self.gap_y) - self.gap_y
@@ -110,10 +110,11 @@ class Sheet:
         self._name_cells(axes, row, column)
         if panel.sums:
             self._write_sums(axes, panel)
-        lines = [panel.heading, *panel.findings]
-        for number, text in enumerate(lines):
-            first = top - PAD / 2 - LINE * (len(lines) - number)
-            self._write(left, first, text, 7.5 if number else 8.5, color=ALARM if number else INK, bold=True)
+        looks = [(panel.heading, 8.5, INK), *((finding, 7.5, ALARM) for finding in panel.findings)]
+        looks += [(remark, 7.5, QUIET) for remark in panel.remarks]
+        for number, (text, size, colour) in enumerate(looks):
+            first = top - PAD / 2 - LINE * (len(looks) - number)
+            self._write(left, first, text, size, color=colour, bold=colour != QUIET)
 
     def _name_cells(self, axes: Axes, row: int, column: int) -> None:
         queries = self.queries if self.everywhere or column == 0 else NO_TICKS

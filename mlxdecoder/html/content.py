@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mlxdecoder.heads import ABOUT_SINKS
 from mlxdecoder.html import colours
 from mlxdecoder.html.levels import encode, spelled
 from mlxdecoder.labels import elided, visible
@@ -35,6 +36,7 @@ def _kind(map: AttentionMap) -> dict[str, Any]:
     return {
         "name": KINDS[map.kind],
         "about": f"{ABOUT[map.kind]} {map.note}".rstrip(),
+        "aboutSinks": ABOUT_SINKS,
         "layers": [int(number) for number in map.layers],
         "heads": [int(number) for number in map.heads],
         "queries": _tokens(map.queries),
@@ -56,7 +58,7 @@ def _map(map: AttentionMap) -> dict[str, Any]:
 
 
 def _head(map: AttentionMap) -> dict[str, Any]:
-    """One head; `leaking` and `wrong` are the rows to flag, `findings` says in words what is wrong."""
+    """One head; `leaking` and `wrong` are the rows to flag, `findings` says what is wrong, `remarks` what is not."""
     values, sums, outside = map.weights[0, 0], map.row_sums()[0, 0], map.mass_outside()[0, 0]
     levels, exact = encode(values)
     # Written so that a NaN counts as wrong.
@@ -70,7 +72,18 @@ def _head(map: AttentionMap) -> dict[str, Any]:
         "leaking": leaking.tolist(),
         "wrong": wrong.tolist(),
         "findings": _findings(values, outside[leaking], sums[wrong]),
+        "remarks": _remarks(map),
     }
+
+
+def _remarks(map: AttentionMap) -> list[str]:
+    """Which keys are sinks, and which heads share keys and values."""
+    sinks = [
+        f"▽ sink: ‘{visible(map.keys[key])}’ (key {key}) takes {share:.0%} of the weight on average"
+        for key, share in map.sinks().get((0, 0), [])
+    ]
+    shared = map.grouping if map.grouping and map.grouping.shares else None
+    return sinks + ([shared.describe(map.heads[0]).capitalize()] if shared else [])
 
 
 def _findings(values: np.ndarray, outside: np.ndarray, sums: np.ndarray) -> list[str]:

@@ -24,13 +24,14 @@ function overviewNote() {
 function makeThumb(layer, head) {
   const found = data.variants.flatMap((variant) => headOf(variant, layer, head).findings);
   const flags = [...new Set(found.map((words) => words[0]))].join("");
+  const told = [...new Set(data.variants.flatMap((variant) => headOf(variant, layer, head).remarks))];
   const name = `layer ${kind().layers[layer]}, head ${kind().heads[head]}`;
   const pictures = data.variants.map((variant) => makeMiniature(valuesOf(headOf(variant, layer, head))));
-  const button = element("button", { type: "button", className: "thumb", title: [name, ...found].join("\n") }, [
+  const button = element("button", { type: "button", className: "thumb", title: [name, ...found, ...told].join("\n") }, [
     ...pictures,
     element("span", { className: "alarm", textContent: flags, ariaHidden: "true" }),
   ]);
-  button.setAttribute("aria-label", [name, ...found].join("; "));
+  button.setAttribute("aria-label", [name, ...found, ...told].join("; "));
   Object.assign(button.dataset, { layer, head });
   button.addEventListener("click", () => choose({ layer, head }));
   return button;

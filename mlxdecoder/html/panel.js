@@ -165,7 +165,8 @@ function makePanel(part, kind, sizes, named) {
   bar.style.marginLeft = `${left}px`;
   const words = element("figcaption", {}, [
     element("strong", { textContent: part.name, dir: "auto" }),
-    ...part.findings.map(({ text, wrong }) => element("p", { textContent: text, className: wrong ? "alarm" : "fine" })),
+    ...part.findings.map(({ text, wrong, more = "" }) =>
+      element("p", { textContent: text, className: wrong ? "alarm" : "fine", title: more })),
   ]);
   words.style.marginLeft = `${left}px`;
   words.style.maxWidth = `${Math.max(columns * cell + 60, 200)}px`;

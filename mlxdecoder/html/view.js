@@ -70,7 +70,8 @@ function findingsOf(head, allowed) {
   const outside = allowed?.includes("0") ? "nothing lies outside the mask" : "the mask allows everything";
   const fine = allowed ? `✓ Rows sum to 1, and ${outside}.` : "The intended mask is not known.";
   const found = head.findings.map((text) => ({ text, wrong: true }));
-  return found.length && allowed ? found : [...found, { text: fine, wrong: false }];
+  const told = head.remarks.map((text) => ({ text, wrong: false, more: text[0] === "▽" ? kind().aboutSinks : "" }));
+  return [...found, ...(found.length && allowed ? [] : [{ text: fine, wrong: false }]), ...told];
 }
 
 function difference(first, second) {

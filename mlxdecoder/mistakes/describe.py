@@ -20,8 +20,10 @@ SHOWN = {
     "dropout": "the model has dropout",
     "shared heads": "the model shares key and value heads (n_kv_heads below n_heads)",
 }
-
-
+NO_SOURCE = (
+    "not applicable: a language model has neither a source nor cross-attention, so nothing of it can show; it "
+    "needs a translator."
+)
 LEGEND = (
     "  (told the prefix: next tokens that are right when all before them are given; exact match: sentences that are",
     "  translated exactly, each alone; padded: the same, filled up to 16 tokens; the loss is in nats a token)",

@@ -13,17 +13,16 @@ import numpy as np
 from mlxdecoder.errors import UserError
 from mlxdecoder.html import AttentionView
 from mlxdecoder.maps import TOLERANCE, AttentionMap
-from mlxdecoder.masks import Full, Window
 from mlxdecoder.mistakes import find, switch_on
-from mlxdecoder.mistakes.scene import Scene, read, set_scene, write
-from mlxdecoder.models import Translator
-from mlxdecoder.recipe import RIGHT, Layout, Recipe
+from mlxdecoder.mistakes.continuing import PromptScene
+from mlxdecoder.mistakes.scene import Scene
+from mlxdecoder.mistakes.translating import TranslatorScene
+from mlxdecoder.models import Encoder, LanguageModel, Translator
+from mlxdecoder.recipe import RIGHT
 from mlxdecoder.text.protocol import TextTokenizer
 from mlxdecoder.trace import Trace
 from mlxdecoder.training.checkpoint import Checkpoint
-from mlxdecoder.translate import as_translator
 
-PAD_LABEL = "<pad>"
 READ = "read at once, as in training"
 WRITTEN = "token by token with caches, as in generation"
 
@@ -80,10 +79,11 @@ class View:
 
 @dataclass(frozen=True, repr=False)
 class Effects:
-    """One sentence with and without mistakes.
+    """One sentence, or prompt of a language model, with and without mistakes.
 
-    `read` is the right translation read at once, as in training; `written` is the same fed token by token through
-    caches, as in generation. `correct` and `mistaken` are the tokens that each model writes on its own.
+    `read` is what the right model writes, read at once as in training; `written` is the same fed token by token through
+    caches, as in generation; a language model reads it behind the prompt. `correct` and `mistaken` are the tokens that
+    each model writes on its own.
     """
 
     mistakes: tuple[str, ...]
@@ -136,28 +136,36 @@ class Effects:
 
 
 def compare(checkpoint: Checkpoint, names: Sequence[str | int], text: str, beside: str | None = None) -> Effects:
-    """`effects` for a sentence in words; `beside` is another one. Raises `UserError` for texts without words."""
-    source = encoded(checkpoint.tokenizer, "text", text)
-    other = None if beside is None else encoded(checkpoint.tokenizer, "beside", beside)
-    return effects(as_translator(checkpoint), checkpoint.tokenizer, names, source, other)
+    """`effects` for a text in words; `beside` is another one.
+
+    Raises `UserError` for texts without words, and for an encoder.
+    """
+    if isinstance(checkpoint.model, Encoder):
+        raise UserError(
+            f"{checkpoint.path}: holds an encoder, which writes nothing to compare; from Python, switch mistakes on "
+            "with model.recipe = mlxdecoder.mistakes.switch_on([...]), and look with mlxdecoder.show."
+        )
+    source = encoded(checkpoint, "text", text)
+    other = None if beside is None else encoded(checkpoint, "beside", beside)
+    return effects(checkpoint.model, checkpoint.tokenizer, names, source, other)
 
 
-def encoded(tokenizer: TextTokenizer, name: str, text: str) -> list[int]:
-    """The ids of a text that has some."""
-    if ids := tokenizer.encode(text):
+def encoded(checkpoint: Checkpoint, name: str, text: str) -> list[int]:
+    """What a model reads of a text that has words."""
+    if text.strip() and (ids := checkpoint.read(text)):
         return ids
     raise UserError(f"{name}: no words found in it; a sentence is wanted.")
 
 
 def effects(
-    model: Translator,
+    model: LanguageModel | Translator,
     tokenizer: TextTokenizer,
     names: Sequence[str | int],
     source: Sequence[int],
     beside: Sequence[int] | None = None,
     target: Sequence[int] | None = None,
 ) -> Effects:
-    """Compare the model as it should be with the model with these mistakes on, for one source.
+    """Compare the model as it should be with the model with these mistakes on, for one source or prompt.
 
     The circumstances that a mistake needs to show are made: padding, a sentence beside, packed in front, or before, for
     which `beside` serves (default: this sentence, reversed). `target` is what both read (default: what the right model
@@ -165,18 +173,24 @@ def effects(
     """
     switch_on(names)  # says at once what is wrong with the names
     found = [find(name) for name in names]
-    needs = [need for mistake in found for need in mistake.needs]
+    concerned = [mistake for mistake in found if mistake.concerns(model.config.architecture)]
+    needs = [need for mistake in concerned for need in mistake.needs]
     before = model.recipe
     mx.random.seed(0)  # so that what dropout draws is the same each time
     try:
         model.recipe = RIGHT
-        scene = set_scene(model, source, needs, beside)
-        right = write(model, scene).tokens
+        scene: Scene = (
+            TranslatorScene.of(model, source, needs, beside)
+            if isinstance(model, Translator)
+            else PromptScene.of(model, source, needs, beside)
+        )
+        right = scene.write().tokens
         read = right if target is None else target
-        correct = _seen(model, tokenizer, scene, read, RIGHT)
-        mistaken = _seen(model, tokenizer, scene, read, switch_on(names))
+        correct = _seen(scene, tokenizer, read)
         model.recipe = switch_on(names)
-        said = write(model, scene).tokens
+        mistaken = _seen(scene, tokenizer, read)
+        model.recipe = switch_on(names)  # anew, with caches that have seen nothing yet
+        said = scene.write().tokens
     finally:
         model.recipe = before
     views = [
@@ -207,61 +221,15 @@ def head_numbers(maps: dict[str, AttentionMap]) -> Iterator[HeadNumbers]:
 Seen = tuple[dict[str, AttentionMap], np.ndarray]
 
 
-def _seen(
-    model: Translator, tokenizer: TextTokenizer, scene: Scene, target: Sequence[int], recipe: Recipe
-) -> tuple[Seen, Seen]:
+def _seen(scene: Scene, tokenizer: TextTokenizer, target: Sequence[int]) -> tuple[Seen, Seen]:
     """Maps and log-probabilities of the target: read at once, and written step by step."""
-    model.recipe = recipe
     at_once, by_steps = Trace(), Trace()
-    logprobs = read(model, scene, target, at_once)
-    written = write(model, scene, target, by_steps)
-    labels = _labels(model, tokenizer, scene, target)
+    logprobs = scene.read(target, at_once)
+    written = scene.write(target, by_steps)
     return (
-        (_maps(model, scene, labels, at_once, stale=False), logprobs),
-        (_maps(model, scene, labels, by_steps, written.stale), written.logprobs),
+        (scene.maps(tokenizer, target, at_once, False), logprobs),
+        (scene.maps(tokenizer, target, by_steps, written.stale), written.logprobs),
     )
-
-
-@dataclass(frozen=True)
-class _Labels:
-    """The pieces beside the maps: of the target, of the source, and of the source that was translated before."""
-
-    target: list[str]
-    source: list[str]
-    earlier: list[str]
-
-
-def _labels(model: Translator, tokenizer: TextTokenizer, scene: Scene, target: Sequence[int]) -> _Labels:
-    source = [PAD_LABEL if token is None else tokenizer.pieces([token])[0] for token in scene.keys]
-    read = [*scene.prefix[0].tolist(), model.config.begin_id, *target]
-    return _Labels(tokenizer.pieces(read), source, tokenizer.pieces(list(scene.earlier or ())))
-
-
-def _maps(model: Translator, scene: Scene, labels: _Labels, trace: Trace, stale: bool) -> dict[str, AttentionMap]:
-    """The three kinds; cross-attention has the keys of an earlier sentence behind those of this one."""
-    queries, keys = labels.target, labels.source
-    intended = _intended(model, scene.layout, len(queries), len(keys))
-    crossing = trace.stage("cross")  # [L, H, T, S]
-    unseen = np.zeros((*crossing.shape[:3], len(keys) if stale else len(labels.earlier)), np.float32)
-    crossing = np.concatenate([unseen, crossing] if stale else [crossing, unseen], axis=-1)
-    allowed = np.pad(intended["cross"], ((0, 0), (0, len(labels.earlier))))
-    return {
-        "encoder": AttentionMap("encoder", trace.stage("encoder"), intended["encoder"], keys, keys),
-        "decoder": AttentionMap("decoder", trace.stage("decoder"), intended["decoder"], queries, queries),
-        "cross": AttentionMap("cross", crossing, allowed, queries, [*keys, *labels.earlier]),
-    }
-
-
-def _intended(model: Translator, layout: Layout, T: int, S: int) -> dict[str, np.ndarray]:
-    """Who may attend to whom by the right recipe, in row 0."""
-    window = Full() if model.config.window is None else Window(model.config.window)
-    inside = Layout(layout.source, layout.target, window)
-    masks = {
-        "encoder": RIGHT.encoder_mask(layout).array(S, S),
-        "decoder": RIGHT.decoder_mask(inside).array(T, T),
-        "cross": RIGHT.cross_mask(layout).array(T, S, offset=0),
-    }
-    return {kind: np.array(mask)[0, 0] for kind, mask in masks.items()}
 
 
 def _divergence(right: np.ndarray, wrong: np.ndarray) -> np.ndarray:

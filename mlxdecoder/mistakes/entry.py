@@ -10,6 +10,15 @@ Stage = Literal[
     "mask", "scale", "softmax", "heads", "padding", "cross", "documents", "labels", "positions", "cache", "dropout"
 ]
 Circumstance = Literal["padding", "packing", "company", "earlier sentence", "dropout", "shared heads"]
+# What a recipe chooses for a source, and for a decoder: a model without one has none of these choices.
+OF_SOURCES = frozenset(("encoder_mask", "cross_mask", "cross_cache", "keeps_cross_cache"))
+OF_DECODERS = frozenset(("decoder_mask", "position_start", "mask_start", "frame_target", "shift_targets"))
+OF_DECODERS |= {"loss_weights", "drops_while_generating"}
+WITHOUT: Mapping[str, frozenset[str]] = {
+    "translator": frozenset(),
+    "language_model": OF_SOURCES,
+    "encoder": OF_DECODERS | OF_SOURCES - {"encoder_mask"},
+}
 Change = Callable[[Any], Any]
 """From the choice that a recipe makes to the mistaken one."""
 
@@ -46,6 +55,10 @@ class Mistake:
     def trains_only(self) -> bool:
         """Whether it lives in what the model is told, so that a trained model shows nothing of it."""
         return self.stage == "labels"
+
+    def concerns(self, architecture: str) -> bool:
+        """Whether a model of this architecture makes any of the choices that the mistake changes."""
+        return not self.changes.keys() <= WITHOUT[architecture]
 
     @property
     def generates_only(self) -> bool:

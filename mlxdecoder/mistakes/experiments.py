@@ -18,6 +18,7 @@ from mlxdecoder.mistakes import CATALOGUE, Mistake
 from mlxdecoder.mistakes.effects import Effects, effects, head_numbers
 from mlxdecoder.mistakes.twins import Progress, Twins, TwinTraining
 from mlxdecoder.text.corpus import Pair
+from mlxdecoder.text.protocol import TextTokenizer
 from mlxdecoder.text.toy import make_splits
 from mlxdecoder.training.prepare import Prepared, prepare
 from mlxdecoder.training.presets import PRESETS, Preset
@@ -26,6 +27,15 @@ STEPS, SEED = 500, 0
 COMMAND = "make experiments"
 PROBE, BESIDE = "The black cat sees the old woman.", "The small dogs sleep."
 NAME = "experiments.json"
+
+
+def other_sentence(tokenizer: TextTokenizer, sentence: str) -> str | None:
+    """Another sentence, where a mistake needs one: of the toy grammar, if the vocabulary has it word for word."""
+    if tokenizer.kind != "own":
+        return None
+    other = PROBE if sentence.strip() == BESIDE else BESIDE
+    n_words = len(other.split()) + 1  # the full stop is one too
+    return other if len(tokenizer.encode(other)) == n_words else None
 
 
 def experiment_preset(steps: int = STEPS, seed: int = SEED) -> Preset:

@@ -51,6 +51,7 @@ SEEING = (
         signs=(
             signs("future future.far cache.differs"),
             signs("support.leak attention.future"),
+            signs("future future.far cache.differs documents.mixed decoder.padding"),  # no mask of any kind
         ),
         sources=(ATTENTION_PAPER,),
     ),

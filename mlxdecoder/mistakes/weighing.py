@@ -109,7 +109,7 @@ WEIGHING = (
         wrong="weights = mx.where(allowed, mx.softmax(scores, axis=-1), 0)",
         heatmap="A perfect triangle. Only the row sums, far below 1 in the upper rows, tell: later tokens are in the "
         "denominator, and so they leak.",
-        curves="All look healthy, the accuracy when told the prefix above all. Exact match is nothing.",
+        curves="All look healthy, the accuracy when told the prefix above all. Exact match is 0%.",
         generation="Nonsense: row sums mean something else as soon as there are no later tokens.",
         contracts=("T2 rows", "T1 causal"),
         signs=(
@@ -145,7 +145,7 @@ WEIGHING = (
         right="weights = mx.softmax(scores, axis=-1)",
         wrong="weights = mx.softmax(scores, axis=-2)",
         heatmap="A legal triangle whose columns sum to 1 instead of its rows; cross-attention can look ideal.",
-        curves="All look healthy. Exact match is nothing.",
+        curves="All look healthy. Exact match is 0%.",
         generation="Nonsense: alone, a query gives every key the weight 1.",
         contracts=("T2 rows", "T15 queries", "T1 causal"),
         signs=(
@@ -168,7 +168,7 @@ WEIGHING = (
         right="q = x.reshape(B, T, n_heads, head_width).swapaxes(1, 2)",
         wrong="q = x.reshape(B, n_heads, T, head_width)",
         heatmap="Fully legal. But a row is no longer a token: it is some piece of some token.",
-        curves="The loss falls, more slowly than it should; exact match is nothing.",
+        curves="The loss falls, more slowly than it should; exact match is 0%.",
         generation="Nonsense. No heatmap shows why.",
         contracts=("T1 causal", "T9 cache"),
         signs=(signs("future future.far future.patchy cache.differs documents.mixed source.padding decoder.padding"),),

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from sentencepiece import SentencePieceProcessor
 
 import mlxdecoder
 from mlxdecoder import UserError, attend
 from mlxdecoder.alignment import Aligner, Gold, Links, Place, choose, read_pair, read_toy, score
+from mlxdecoder.alignment.aligner import Reader
 from mlxdecoder.alignment.choosing import by_agreement, by_gold, by_itself
-from mlxdecoder.alignment.forced import LONGEST, places_of, word_weights
+from mlxdecoder.alignment.forced import places_of, word_weights
+from mlxdecoder.alignment.links import as_links, links_of
 from mlxdecoder.alignment.sentences import SentencePair, read_sentence, turned
+from mlxdecoder.text.foreign import MarianTokenizer, SentencePieceTokenizer
+from mlxdecoder.text.protocol import TextTokenizer
 from mlxdecoder.text.tokenizer import Tokenizer
 from mlxdecoder.text.toy import ToySplits, make_splits
 from mlxdecoder.training.checkpoint import Checkpoint
+from mlxdecoder.translate import LONGEST
 from mlxdecoder.words import merge, words_of
 from tests.builders import lively
+from tests.pretrained.folders import FIXTURES
+from tests.pretrained.spoken import spoken
 
 TEXTS = [
     ("The black cat sleeps.", "Le chat noir dort."),
@@ -70,6 +81,38 @@ def test_by_gold_the_best_place_is_chosen(toy: Checkpoint, splits: ToySplits, al
     chosen = choose(toy, pairs, gold=gold)
     assert rates[chosen.forward.place] == min(rates.values())
     assert f"{min(rates.values()):.1%}" in chosen.describe() and chosen.forward.place.describe() in chosen.describe()
+
+
+def test_by_gold_the_best_place_of_a_reverse_model_is_chosen_too(toy: Checkpoint, splits: ToySplits) -> None:
+    pairs, gold = read_toy(toy.tokenizer, splits.validation[:10])
+    reverse = untrained(toy)
+    back = [turned(toy.tokenizer, pair) for pair in pairs]
+    rates = {}
+    for place in places_of(reverse.model.config):
+        found = known(Aligner(Reader(reverse, place), None, "").align(back))
+        as_forward = [frozenset((source, target) for target, source in links) for links in found]
+        rates[place] = score(as_forward, gold).error_rate
+    chosen = choose(toy, pairs, gold=gold, reverse=reverse)
+    assert chosen.backward is not None
+    assert rates[chosen.backward.place] == min(rates.values())
+    assert f"the reverse model: {min(rates.values()):.1%}" in chosen.describe()
+
+
+def test_links_are_those_of_both_directions_together(toy: Checkpoint, splits: ToySplits) -> None:
+    """The weights of each are those that it has where it is alone, the reverse model's turned."""
+    pairs, _ = read_toy(toy.tokenizer, splits.combinations[:30])
+    forward, backward = Reader(toy, Place(1)), Reader(untrained(toy), Place(0))
+    ahead = word_weights(toy.model, pairs, [forward.place])
+    back = word_weights(backward.checkpoint.model, [turned(toy.tokenizer, one) for one in pairs], [backward.place])
+    wanted = [as_links(links_of(one[0] + other[0].T)) for one, other in zip(ahead, back, strict=True)]
+    assert Aligner(forward, backward, "").align(pairs) == wanted
+    assert wanted != Aligner(forward, None, "").align(pairs)
+
+
+def test_long_pairs_are_not_chosen_by(toy: Checkpoint) -> None:
+    """All places of a model are looked at, which takes memory for the product of the lengths."""
+    pairs = [read_pair(toy.tokenizer, "cat " * count, "chat " * count) for count in (50, 51, 200)]
+    assert "on one pair" in choose(toy, pairs).describe()
 
 
 def test_without_gold_a_layer_is_chosen_by_itself_and_aligns_well(toy: Checkpoint, splits: ToySplits) -> None:
@@ -168,9 +211,81 @@ def test_what_the_reverse_model_cannot_read_has_no_links(toy: Checkpoint) -> Non
     assert [bool(links) for links in mlxdecoder.align(toy, texts, reverse=short)] == [True, False, False]
 
 
+def test_words_are_told_as_they_are_written(toy: Checkpoint) -> None:
+    text = "Die\u00a0Mu\u0308he  lohnt\u2581sich \ufdd0 \U0001f600!"
+    wanted = ["Die\u00a0M\u00fche", "lohnt\u2581sich", "\ufdd0", "\U0001f600!"]
+    assert read_sentence(toy.tokenizer, text).spelled() == wanted
+
+
 def test_both_directions_share_the_words_of_the_first(toy: Checkpoint) -> None:
     other = Tokenizer.train(["猫が 寝る", "我喜欢猫", "我喜欢"] * 5, 290)
     pair: SentencePair = (read_sentence(toy.tokenizer, "我喜欢猫"), read_sentence(toy.tokenizer, "Le chat noir dort."))
     target, source = turned(other, pair)
     assert (len(target.begins), len(source.begins)) == (4, len(pair[0].begins))
     assert source.words.max() < len(source.begins)
+
+
+# Models from elsewhere ----------------------------------------------------------------------------------------------
+
+
+def in_the_words_of(toy: Checkpoint, make: Callable[[dict[str, bytes]], TextTokenizer]) -> Checkpoint:
+    """The packaged model, whose vocabulary is read as models from elsewhere read theirs."""
+    return Checkpoint(toy.model, make(toy.tokenizer.files), toy.path)
+
+
+def as_marian(files: dict[str, bytes]) -> TextTokenizer:
+    model = files["tokenizer.model"]
+    processor = SentencePieceProcessor.from_proto(model)
+    vocabulary = json.dumps({processor.id_to_piece(i): i for i in range(processor.get_piece_size())}).encode()
+    return MarianTokenizer({"source.spm": model, "target.spm": model, "vocab.json": vocabulary})
+
+
+def test_words_are_the_same_by_whatever_class_their_pieces_are_read(toy: Checkpoint, splits: ToySplits) -> None:
+    other = in_the_words_of(toy, SentencePieceTokenizer)
+    texts = [(pair.source, pair.target) for pair in splits.combinations[:50]]
+    place = Place(1, 2, shifted=True)
+    assert mlxdecoder.align(other, texts, place=place) == mlxdecoder.align(toy, texts, place=place)
+
+
+def test_a_mark_at_the_end_of_the_source_is_no_word(toy: Checkpoint, splits: ToySplits) -> None:
+    marian = in_the_words_of(toy, as_marian)
+    pairs, gold = read_toy(marian.tokenizer, splits.combinations)
+    assert all(source.words[-1] == -1 and source.ids[-1] == 3 for source, _ in pairs)
+    sample, known_links = read_toy(marian.tokenizer, splits.validation)
+    chosen = choose(marian, sample, gold=known_links)
+    assert score(known(chosen.align(pairs)), gold).error_rate < 0.1  # though the model was trained without the mark
+
+
+def test_weights_on_marks_are_left_out(toy: Checkpoint) -> None:
+    marian = in_the_words_of(toy, as_marian)
+    pair = read_pair(marian.tokenizer, *TEXTS[1])
+    (found,) = word_weights(marian.model, [pair], [Place(1, 0)])
+    ids, read = marian.tokenizer.encode(TEXTS[1][0]), marian.tokenizer.encode_target(TEXTS[1][1])
+    head = attend(marian.model, ids, [2, *read]).stage("cross")[1, 0]  # [T + 1, S + 1]
+    words = [words_of(marian.tokenizer.pieces(each)) for each in (read, ids[:-1])]
+    np.testing.assert_allclose(found[0], merge(head[:-1, :-1], *words), atol=1e-6)
+
+
+def test_a_code_that_chooses_the_language_is_a_word_without_links(toy: Checkpoint) -> None:
+    marian = in_the_words_of(toy, as_marian)
+    (links,) = mlxdecoder.align(marian, [(">>fr<< The black cat sleeps.", "Le chat noir dort.")], place=Place(1))
+    assert {source for source, _ in links} == {1, 2, 3, 4}
+
+
+@pytest.mark.parametrize("name", ["marian", "t5"])
+def test_folders_from_elsewhere_align_the_words_of_the_lines(name: str, tmp_path: Path) -> None:
+    checkpoint = mlxdecoder.load(spoken(name, tmp_path / name))
+    texts = [("the cat  sings, and runs", "Un élève chante"), ("漢 Ж\u00a0a", "a"), ("", "a")]
+    found = mlxdecoder.align(checkpoint, texts, place=Place(0))
+    assert all(found[:2]) and not found[2]
+    for (source, target), links in zip(texts, found, strict=True):
+        sizes = len(source.split(" ")), len(target.split(" "))
+        assert all(i < sizes[0] and j < sizes[1] for i, j in links)
+
+
+def test_without_a_tokenizer_ids_are_words() -> None:
+    checkpoint = mlxdecoder.load(FIXTURES / "marian")
+    (links,) = mlxdecoder.align(checkpoint, [("5 6 7", "8 9")], place=Place(1))
+    assert links and all(i < 3 and j < 2 for i, j in links)
+    with pytest.raises(UserError, match="without a tokenizer"):
+        mlxdecoder.align(checkpoint, [("the cat", "8 9")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from matplotlib.text import Text
 
 from mlxdecoder.errors import UserError
 from mlxdecoder.figures import attention_figure, comparison_figure, curves_figure, save_figure
+from mlxdecoder.heads import Grouping
 from mlxdecoder.maps import AttentionMap
 from mlxdecoder.words import MERGED, WordMap
 
@@ -219,6 +221,39 @@ def test_row_sums_stand_beside_one_head_and_wrong_ones_are_flagged() -> None:
     sums = [text.get_text() for text in axes.texts if text.get_position()[0] > 7.5]
     assert sums == ["row sum", "1.00", "1.00", "1.00", "0.5", "1.00", "1.00", "1.00", "1.00"]
     assert "○ sum 0.5" in texts(figure)
+
+
+def sinking(heads: int = 2) -> AttentionMap:
+    """A head that gives the first key most of its weight, beside others."""
+    traced = attention(1, heads)
+    weights = np.where(CAUSAL, 0.1 / np.maximum(CAUSAL.sum(axis=-1, keepdims=True) - 1, 1), 0.0)
+    weights[:, 0] = 0.9
+    weights[0, 0] = 1
+    return changed(traced, (0, 1), weights)
+
+
+def test_a_sink_is_named_and_explained_but_is_no_alarm() -> None:
+    figure = attention_figure(sinking())
+    assert [text for text in texts(figure) if text.startswith("▽ key")] == ["▽ key 0: 90%"]
+    (remark,) = [text for text in figure.texts if text.get_text() == "▽ key 0: 90%"]
+    assert remark.get_color() == "#555555"
+    assert "more than 50% of the weight" in " ".join(texts(figure)) and "2309.17453" in " ".join(texts(figure))
+    assert not any("sink" in text for text in texts(attention_figure(sinking().select(heads=[0]))))
+
+
+def test_heads_that_share_keys_are_named_once_for_all() -> None:
+    shared = replace(attention(2, 4), grouping=Grouping(4, 2))
+    assert "2 key/value heads are shared: 0 by heads 0–1, 1 by heads 2–3." in texts(attention_figure(shared))
+    one = attention_figure(shared.select(layers=[1], heads=[2]))
+    assert "Key/value head 1 of 2, shared by heads 2–3." in texts(one)
+    alike = comparison_figure(shared, shared, layer=1, head=2)
+    assert "Key/value head 1 of 2, shared by heads 2–3." in texts(alike)
+
+
+def test_heads_that_share_nothing_are_not_spoken_of() -> None:
+    for grouping in (None, Grouping(4, 4)):
+        said = " ".join(texts(attention_figure(replace(attention(2, 4), grouping=grouping))))
+        assert "key/value" not in said.lower()
 
 
 def test_a_fully_masked_row_of_zeros_is_right() -> None:

@@ -17,7 +17,6 @@ from matplotlib.figure import Figure
 
 from mlxdecoder.errors import UserError
 from mlxdecoder.figures import attention_figure, save_figure
-from mlxdecoder.files import write_bytes
 from mlxdecoder.maps import AttentionMap
 
 
@@ -93,9 +92,3 @@ def test_neither_pyplot_nor_global_settings_are_touched(tmp_path: Path) -> None:
         "assert matplotlib.rcParams.copy() == before\n"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "curves.png")], check=True)
-
-
-def test_the_file_that_was_asked_for_is_named_when_it_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(IsADirectoryError) as refused:
-        write_bytes(tmp_path, b"new")
-    assert refused.value.filename == str(tmp_path)

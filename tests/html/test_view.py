@@ -17,8 +17,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from mlxdecoder.errors import UserError
+from mlxdecoder.heads import Grouping
 from mlxdecoder.html import AttentionView
 from mlxdecoder.html.colours import DIFFERENCES, WEIGHTS
+from mlxdecoder.html.content import content
 from mlxdecoder.maps import AttentionMap
 from tests.html.examples import ATTACK, Parsed, all_kinds, attention, decoded, long_maps, of_weights
 
@@ -139,6 +141,19 @@ def test_what_is_not_finite_is_said() -> None:
 
 def test_a_right_map_has_no_findings() -> None:
     assert shown(attention())["findings"] == []
+
+
+def test_sinks_and_shared_keys_are_said_beside_the_findings() -> None:
+    weights = np.full((1, 4, 5, 5), 0.05, np.float32)
+    weights[..., 0] = 0.8
+    grouped = AttentionMap("cross", weights, None, list("abcde"), ["<s>", "b", "c", "d", "e"], grouping=Grouping(4, 2))
+    head = content({"": [grouped]})["variants"][0]["maps"][0]["heads"][0][3]
+    assert head["remarks"] == [
+        "▽ sink: ‘<s>’ (key 0) takes 80% of the weight on average",
+        "Key/value head 1 of 2, shared by heads 2–3",
+    ]
+    assert head["findings"] == []
+    assert shown(attention())["remarks"] == []
 
 
 def test_the_scale_of_differences_is_one_for_all() -> None:

@@ -25,6 +25,8 @@ def test_list_names_all_and_its_figures_are_those_of_the_record(run: Run) -> Non
     shares = [f"{entry[side]['exact_match']:.0%}" for side in ("correct", "mistaken")]
     assert f"{shares[0]} -> {shares[1]}" in rows["no-causal-mask"]
     assert "harmless" in rows["zeroed-and-renormalised"]
+    assert out.startswith("28 mistakes, and 3 that only look like one")
+    assert sum("(harmless)" in row for row in rows.values()) == 3
 
 
 @pytest.mark.parametrize("mistake", CATALOGUE, ids=lambda mistake: mistake.id)
@@ -82,7 +84,7 @@ def test_compare_of_two_at_once_as_json_and_as_a_page(run: Run, tmp_path: Path) 
         (["train"], "--all"),
         (["train", "nonsense"], "not in the catalogue"),
         (["train", "1", "--out", "x.txt"], ".json"),
-        (["train", "1", "--steps", "0"], "steps = 0"),
+        (["train", "1", "--steps", "0"], "--steps 0"),
         (["train", "--all"], "--out"),
     ],
 )
