@@ -88,8 +88,9 @@ class Files(QObject):
 
     @Slot()
     def choose_model(self) -> None:
-        """Let the user choose a checkpoint or a training run."""
-        dialog = self._dialog("Open a checkpoint or a training run", "", str(self._settings.runs))
+        """Let the user choose a checkpoint, a training run or a Hugging Face folder."""
+        title = "Open a checkpoint, a training run or a Hugging Face folder"
+        dialog = self._dialog(title, "", str(self._settings.runs))
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.fileSelected.connect(self._open_model)
         dialog.open()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -11,8 +12,8 @@ from mlxdecoder.errors import UserError
 from mlxdecoder.streams import open_streams, unheard_is_fine
 
 COMMANDS = (
-    "app", "corpus", "train", "translate", "evaluate", "attend", "align", "import", "export", "mistakes", "check",
-    "lesson", "shapes", "kernels", "demo", "bench",
+    "app", "corpus", "train", "translate", "generate", "evaluate", "attend", "align", "import", "export", "mistakes",
+    "check", "lesson", "shapes", "kernels", "demo", "bench",
 )  # fmt: skip
 
 MODULES = {"import": "import_model"}  # a word of Python's own is no name for a module
@@ -20,17 +21,17 @@ MODULES = {"import": "import_model"}  # a word of Python's own is no name for a 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; gives the exit status: 0, 2 for a wrong request, 130 when interrupted."""
-    command = "mlxdecoder"
+    command, options = "mlxdecoder", argparse.Namespace()
     try:
         open_streams()
-        options = make_parser().parse_args(arguments)
+        make_parser().parse_args(arguments, options)
         command = f"mlxdecoder {options.command}"
         _warn_of_slow_products()
         with unheard_is_fine():
             return int(options.run(options) or 0)
         return 0  # the reader of our output had seen enough
     except UserError as error:
-        return _refuse(f"{command}: {error}")
+        return _refuse(f"{command}: {as_typed(str(error), options)}")
     except OSError as error:
         named = f"{error.filename}: " if error.filename else ""
         return _refuse(f"{command}: {named}{error.strerror or error}.")
@@ -39,6 +40,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("\nmlxdecoder: interrupted; nothing more was saved.", file=sys.stderr)
         return 130
+
+
+def as_typed(message: str, options: argparse.Namespace) -> str:
+    """A message that begins with a name of Python's, `n_best = 3: ...`, with the option that a user types for it."""
+    begins = re.match(r"(\w+)( = |: )", message)
+    given = map(str, vars(options).values())  # a folder may be called so as well
+    if not begins or begins[1] in given or "parser" not in options:
+        return message
+    actions = [action for action in options.parser._actions if action.option_strings]
+    typed = [action.option_strings[-1] for action in actions if action.dest == begins[1]]
+    between = begins[2].replace(" = ", " ")
+    return f"{typed[0]}{between}{message[begins.end() :]}" if typed else message
 
 
 def _refuse(message: str) -> int:

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import BinaryIO
 
 
 def open_streams() -> None:
@@ -17,6 +18,14 @@ def open_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def own_stdin() -> BinaryIO:
+    """The bytes of stdin for a thread that may be left waiting: with its own reader held, Python aborts at its end."""
+    try:
+        return open(sys.stdin.fileno(), "rb", closefd=False)
+    except io.UnsupportedOperation:  # what tests put there is no file
+        return sys.stdin.buffer
 
 
 @contextmanager

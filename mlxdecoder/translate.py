@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from mlxdecoder.beam import beam_search
+from mlxdecoder.config import ModelConfig
 from mlxdecoder.errors import UserError
-from mlxdecoder.generate import Generation, generate, in_batches
+from mlxdecoder.generate import Generation, generate
+from mlxdecoder.ids import in_batches
 from mlxdecoder.models import Translator
 from mlxdecoder.prepared import prepare
 from mlxdecoder.pretrained.folder import is_pretrained
@@ -20,6 +22,11 @@ from mlxdecoder.sampling import Sampler, make_sampler
 from mlxdecoder.training.checkpoint import Checkpoint, load_checkpoint
 
 PACKAGED = "the packaged toy model"
+LONGEST = 512  # pieces of a sentence; attention takes memory for their square
+OTHERS = {
+    "language_model": ("a language model", "mlxdecoder generate, attend, mistakes compare, evaluate recall or app"),
+    "encoder": ("an encoder", "mlxdecoder attend, shapes or app"),
+}
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,8 @@ class SearchOptions:
             raise UserError(f"{useless[0]}: only used when tokens are drawn; give a temperature above 0 too.")
         if self.temperature > 0 and self.beam > 1:
             raise UserError(f"beam = {self.beam}: a beam of 1 is wanted with a temperature above 0.")
+        if self.beam < 1:
+            raise UserError(f"beam = {self.beam}: at least 1 is wanted.")
         if self.n_best > self.beam:
             raise UserError(f"n_best = {self.n_best}: a beam of at least as many is wanted, beam = {self.beam} found.")
         _ = self.sampler  # which checks its values
@@ -59,9 +68,10 @@ class SearchOptions:
 
 @dataclass(frozen=True)
 class Translation:
-    """One sentence and what became of it; `finish_reason` "length" means that it was stopped at the limit.
+    """One sentence and what became of it, a line of text.
 
-    `unknown` are the characters of the source that the model has never seen.
+    `finish_reason` is "stop"; "length" where it was stopped at the limit of tokens; "too long" where the source has
+    more pieces than `longest` and was not read. `unknown` are the characters of it that the model has never seen.
     """
 
     source: str
@@ -86,7 +96,10 @@ def load(path: Path | str | None = None) -> Checkpoint:
 
 
 def translate(checkpoint: Checkpoint, sentences: Sequence[str], **options: Any) -> list[str]:
-    """Translate sentences, in their order; a blank one stays blank. `options` are the fields of `SearchOptions`."""
+    """Translate sentences, in their order, to one line each, a blank one for what is blank or has over 512 pieces.
+
+    `options` are the fields of `SearchOptions`.
+    """
     return [translation.text for translation in translate_all(checkpoint, sentences, SearchOptions(**options))]
 
 
@@ -96,26 +109,39 @@ def translate_all(
     how: SearchOptions = SearchOptions(),
     progress: Callable[[int], None] | None = None,
 ) -> list[Translation]:
-    """Translate in batches of like length, and tell all. Raises `UserError` for a model of another kind."""
+    """Translate in batches of like length, and tell all. Raises `UserError` for a model of another kind.
+
+    `progress` is told how many sentences each batch has done; blank and too long ones are in none.
+    """
     if isinstance(sentences, str):
         raise UserError("sentences: one string found, a list is wanted; put the sentence in brackets.")
     model = as_translator(checkpoint)
     ids = [checkpoint.tokenizer.encode(sentence) for sentence in sentences]
-    full = [i for i, row in enumerate(ids) if row]
+    full = [i for i, row in enumerate(ids) if 0 < len(row) <= longest(model.config)]
     ready = prepare(model, min(how.batch_size, len(full)) * how.beam)
     found = in_batches([ids[i] for i in full], lambda batch: _search(ready, batch, how), how.batch_size, progress)
     made = {i: hypotheses for i, hypotheses in zip(full, found, strict=True)}
     return [
-        _translation(checkpoint, sentence, made[i]) if i in made else Translation(sentence, "")
+        _translation(checkpoint, sentence, made[i]) if i in made else _unread(sentence, ids[i])
         for i, sentence in enumerate(sentences)
     ]
 
 
+def longest(config: ModelConfig, marks: int = 0) -> int:
+    """The most pieces of a sentence that is read, beside `marks`: 512, or as many as positions were learned for."""
+    return min(LONGEST, config.max_length - marks) if config.positions == "learned" else LONGEST
+
+
+def one_line(text: str) -> str:
+    """A text without line ends of any kind: a model can write the byte or the character of one."""
+    return " ".join(text.splitlines()).strip()
+
+
 def as_translator(checkpoint: Checkpoint) -> Translator:
-    """The model of a checkpoint; raises `UserError` when it is no translator."""
+    """The model of a checkpoint; raises `UserError`, which says what another model is good for, when it is none."""
     if not isinstance(checkpoint.model, Translator):
-        kind = checkpoint.model.config.architecture
-        raise UserError(f"{checkpoint.path}: holds a model of kind {kind!r}; a translator is wanted.")
+        found, instead = OTHERS[checkpoint.model.config.architecture]
+        raise UserError(f"{checkpoint.path}: holds {found}; a translator is wanted. For {found}: {instead}.")
     return checkpoint.model
 
 
@@ -127,6 +153,10 @@ def _search(model: Translator, batch: Sequence[Sequence[int]], how: SearchOption
 
 
 def _translation(checkpoint: Checkpoint, source: str, made: list[Generation]) -> Translation:
-    texts = [checkpoint.tokenizer.decode(one.tokens) for one in made]
+    texts = [one_line(checkpoint.tokenizer.decode(one.tokens)) for one in made]
     unknown = checkpoint.tokenizer.unknown_characters(source)
     return Translation(source, texts[0], made[0].score, made[0].finish_reason, unknown, texts[1:])
+
+
+def _unread(source: str, ids: list[int]) -> Translation:
+    return Translation(source, "", finish_reason="too long" if ids else "stop")

@@ -1,6 +1,7 @@
 """The measurements measure: every part gives figures, and the peer is the same model."""
 
 import json
+import sys
 from importlib.util import find_spec
 
 import numpy as np
@@ -15,8 +16,21 @@ from mlxdecoder.errors import UserError
 
 def test_pairs_run_in_turn_after_one_round_that_does_not_count():
     calls = []
-    paired(lambda: calls.append("a"), lambda: calls.append("b"), rounds=3)
+    paired(lambda: calls.append("a"), lambda: calls.append("b"), 3, "letters")
     assert calls == ["a", "b"] * 4
+
+
+def test_a_part_that_takes_time_has_a_bar_on_a_terminal_alone(capsys, monkeypatch):
+    decoding.tracing(length=2)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    for part in (
+        lambda: decoding.tracing(2),
+        lambda: decoding.cached_and_not((2,)),
+        lambda: decoding.by_prefix((2,), 1),
+    ):
+        part()
+        assert "2 tokens" in capsys.readouterr().err
 
 
 def test_a_cache_is_compared_with_none_and_prefixes_with_each_other():

@@ -6,6 +6,7 @@ import gc
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import mlx.core as mx
 import pytest
@@ -17,6 +18,7 @@ from mlxdecoder.config import ModelConfig
 from mlxdecoder.models import make_self_cache
 from mlxdecoder.translate import load
 from tests.builders import ids, small
+from tests.pretrained.folders import FIXTURES
 
 LAYERS, HEADS = 3, 8
 
@@ -116,6 +118,23 @@ class TestCommand:
         ]
         _, text, _ = run("shapes", "--cache", 300)
         assert "bytes = 2 L B Hkv dh n b" in text
+
+    def test_of_a_model_in_halves_it_tells_halves(
+        self, tmp_path: Path, run: Callable[..., tuple[int, str, str]]
+    ) -> None:
+        run("import", FIXTURES / "llama-3", "--dtype", "bfloat16", "--out", tmp_path / "halves")
+        told = [
+            json.loads(run("shapes", "--cache", 300, "--model", path, "--json")[1])[:3]
+            for path in (FIXTURES / "llama-3", tmp_path / "halves")
+        ]
+        for whole, half in zip(*told, strict=True):
+            assert whole["formula"] == 2 * half["formula"] == 2 * half["held"]
+
+    def test_more_tokens_than_positions_were_learned_for(self, run: Callable[..., tuple[int, str, str]]) -> None:
+        assert run("shapes", "--cache", 96, "--model", FIXTURES / "gpt2")[0] == 0
+        status, _, err = run("shapes", "--cache", 97, "--model", FIXTURES / "gpt2")
+        assert status == 2
+        assert "learned positions for 96 tokens" in err
 
     @pytest.mark.parametrize("tokens", [0, -5, 10**12])
     def test_counts_that_make_no_sense(self, run: Callable[..., tuple[int, str, str]], tokens: int) -> None:

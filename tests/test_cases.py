@@ -21,7 +21,8 @@ from mlxdecoder.beam import beam_search
 from mlxdecoder.cache import KVCache, RotatingKVCache
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.errors import UserError
-from mlxdecoder.generate import generate, pad_left, pad_right
+from mlxdecoder.generate import generate
+from mlxdecoder.ids import pad_left, pad_right
 from mlxdecoder.masks import Causal, Documents, Padding, Window
 from mlxdecoder.positions import make_positions
 from mlxdecoder.prompt_cache import make_prompt_cache, trim_prompt_cache

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from mlxdecoder.cli import COMMANDS
+from mlxdecoder.errors import UserError
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -65,11 +66,11 @@ def test_a_limit_is_kept_and_said(run):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["translate", "--beam", 0, "x"], "beam = 0"),
-        (["translate", "--beam", 2, "--n-best", 3, "x"], "n_best = 3"),
-        (["translate", "--temp", -1, "x"], "temp = -1"),
-        (["translate", "--top-p", 0, "--temp", 1, "x"], "top_p = 0.0"),
-        (["translate", "--max-tokens", 0, "x"], "max_tokens = 0"),
+        (["translate", "--beam", 0, "x"], "--beam 0"),
+        (["translate", "--beam", 2, "--n-best", 3, "x"], "--n-best 3"),
+        (["translate", "--temp", -1, "x"], "--temp -1"),
+        (["translate", "--top-p", 0, "--temp", 1, "x"], "--top-p 0.0"),
+        (["translate", "--max-tokens", 0, "x"], "--max-tokens 0"),
         (["translate", "--model", "no/such/folder", "x"], "no/such/folder: no such folder"),
         (["attend", "   "], "text"),
         (["attend", "The cat sleeps.", "--layer", 7], "7"),
@@ -77,20 +78,21 @@ def test_a_limit_is_kept_and_said(run):
         (["attend", "The cat sleeps.", "--out", "picture.bmp"], "picture.bmp"),
         (["shapes", "--batch", 0], "--batch 0"),
         (["shapes", "--batch", 99999999999999999999], "--batch 9"),
-        (["translate", "--temp", 1, "--seed", -1, "x"], "seed = -1"),
-        (["translate", "--temp", "nan", "x"], "temp = nan"),
-        (["translate", "--block-ngrams", -1, "The cat sleeps."], "block_ngrams = -1"),
-        (["translate", "--beam", 2, "--length-penalty", 1e308, "x"], "length_penalty"),
-        (["translate", "--beam", 100000, "x"], "beam = 100000"),
+        (["shapes", "--cache", 40, "--target-length", 4], "--target-length: means nothing with --cache"),
+        (["translate", "--temp", 1, "--seed", -1, "x"], "--seed -1"),
+        (["translate", "--temp", "nan", "x"], "--temp nan"),
+        (["translate", "--block-ngrams", -1, "The cat sleeps."], "--block-ngrams -1"),
+        (["translate", "--beam", 2, "--length-penalty", 1e308, "x"], "--length-penalty"),
+        (["translate", "--beam", 100000, "x"], "--beam 100000"),
         (["attend", "The cat sleeps.", "--json", "--out", "x.png"], "--json"),
         (["train", "--out", "run", "--seed", 2**64], "seed"),
         (["train", "--corpus", "nothing.tsv", "--out", "run"], "nothing.tsv"),
-        (["train", "--toy", "--out", "run", "--n-heads", 5], "n_heads = 5"),
-        (["train", "--toy", "--out", "run", "--steps", 0], "steps = 0"),
+        (["train", "--toy", "--out", "run", "--n-heads", 5], "--n-heads 5"),
+        (["train", "--toy", "--out", "run", "--steps", 0], "--steps 0"),
         (["train", "--out", "run", "--resume"], "run: no such folder"),
         (["train", "--out", "run", "--resume", "--d-model", 32], "--d-model: a resumed run"),
         (["train", "--toy", "--limit", 5, "--out", "run"], "--limit 5"),
-        (["translate", "--top-k", 5, "x"], "top_k: only used when tokens are drawn"),
+        (["translate", "--top-k", 5, "x"], "--top-k: only used when tokens are drawn"),
     ],
 )
 def test_a_wrong_request_is_answered_in_two_lines_at_most_and_status_2(run, tmp_path, monkeypatch, arguments, said):
@@ -199,6 +201,18 @@ def test_a_program_gets_its_answer_before_it_asks_again():
         process.stdin.close()
 
 
+def test_an_interrupt_while_it_waits_for_a_line_ends_it_quietly():
+    command = [sys.executable, "-m", "mlxdecoder", "translate"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, bufsize=1) as process:
+        process.stdin.write("The cat sleeps.\n")
+        assert process.stdout.readline() == "Le chat dort.\n"
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read()  # while stdin stays open, as that of a terminal does
+        assert process.wait(timeout=60) == 130
+    assert said.split() == "mlxdecoder: interrupted; nothing more was saved.".split()
+
+
 def test_a_bad_byte_costs_the_lines_behind_it_only(run):
     status, out, err = run("translate", stdin=b"The cat sleeps.\n\xff\n")
     assert (status, out) == (2, "Le chat dort.\n")
@@ -259,3 +273,22 @@ def test_a_corpus_whose_pairs_share_a_source_is_told_so(run, tmp_path):
     status, _, err = run("train", "--corpus", corpus, "--out", tmp_path / "run")
     assert status == 2
     assert "share sentences" in err
+
+
+@pytest.mark.parametrize(
+    ("message", "typed"),
+    [
+        ("n_best = 3: wanted from 1 to beam = 2.", "--n-best 3: wanted from 1 to beam = 2."),
+        ("temp: too hot.", "--temp: too hot."),
+        ("text: no words found.", "text: no words found."),
+        ("nothing = 3: is no option.", "nothing = 3: is no option."),
+        ("seed: no such folder.", "seed: no such folder."),
+    ],
+)
+def test_a_message_names_options_as_they_are_typed_and_nothing_else(run, monkeypatch, message, typed):
+    def refuse(*_):
+        raise UserError(message)
+
+    monkeypatch.setattr("mlxdecoder.commands.translate.load", refuse)
+    status, _, err = run("translate", "--model", "seed", "x")
+    assert (status, err) == (2, f"mlxdecoder translate: {typed}\n")

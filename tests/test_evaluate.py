@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from typing import Any
 
-import numpy as np
 import pytest
 import sacrebleu
+from sentencepiece import SentencePieceProcessor
 
 import mlxdecoder
 from mlxdecoder.errors import UserError
 from mlxdecoder.evaluate import Evaluation, evaluate
+from mlxdecoder.text.foreign import MarianTokenizer
 from mlxdecoder.text.toy import make_splits
 from mlxdecoder.training.checkpoint import Checkpoint
 from mlxdecoder.translate import SearchOptions, load, translate
-from tests import reference
-from tests.builders import lively, numbers
+from tests.builders import lively
+from tests.perplexity import perplexity_of
 
 GREEDY = {"greedy": SearchOptions()}
 
@@ -84,12 +86,39 @@ def test_the_share_that_was_stopped_at_the_limit_is_told(toy: Checkpoint) -> Non
 
 
 def test_the_perplexity_is_that_of_each_reference_read_alone(toy: Checkpoint, pairs: list[tuple[str, str]]) -> None:
-    config, losses = toy.model.config, []
-    for source, wanted in [pair for pair in pairs if pair[0]]:
-        ids, labels = toy.tokenizer.encode(source), [*toy.tokenizer.encode(wanted), config.end_id]
-        logits = numbers(toy.model([ids], [[config.begin_id, *labels[:-1]]]))[0]
-        losses += [-float(row[label]) for row, label in zip(reference.log_softmax(logits), labels, strict=True)]
-    assert run(toy, pairs).perplexity == pytest.approx(np.exp(np.mean(losses)), rel=1e-4)
+    wanted = perplexity_of(toy, [pair for pair in pairs if pair[0]])
+    assert run(toy, pairs).perplexity == pytest.approx(wanted, rel=1e-4)
+
+
+def test_the_perplexity_of_a_model_from_elsewhere_is_that_of_its_target_pieces(
+    toy: Checkpoint, pairs: list[tuple[str, str]]
+) -> None:
+    """Its tokenizer ends what is read with a mark, but not what is written."""
+    processor = SentencePieceProcessor.from_proto(toy.tokenizer.files["tokenizer.model"])
+    vocabulary = {processor.id_to_piece(i): i for i in range(processor.get_piece_size())}
+    files = dict.fromkeys(("source.spm", "target.spm"), toy.tokenizer.files["tokenizer.model"])
+    tokenizer = MarianTokenizer({**files, "vocab.json": json.dumps(vocabulary).encode()})
+    marian, full = Checkpoint(toy.model, tokenizer, toy.path), [pair for pair in pairs if pair[0]][:5]
+    assert run(marian, full).perplexity == pytest.approx(perplexity_of(marian, full), rel=1e-4)
+
+
+def test_what_is_too_long_counts_as_translated_as_nothing_and_not_for_the_perplexity(toy: Checkpoint) -> None:
+    fine, long = [("The cat sleeps.", "Le chat dort."), ("", "Rien.")], "cat " * 513
+    found = run(toy, [*fine, (long, "Le chat."), ("The cat.", long)], {"it": SearchOptions(max_tokens=9)})
+    assert [one.finish_reason for one in found.outcomes["it"].translations] == ["stop", "stop", "too long", "stop"]
+    assert found.outcomes["it"].translations[2].text == ""
+    assert found.too_long == 2
+    assert found.perplexity == pytest.approx(perplexity_of(toy, fine[:1]), rel=1e-4)
+
+
+def test_learned_positions_are_a_limit_too_and_the_begin_mark_takes_one_of_them(toy: Checkpoint) -> None:
+    model = lively("translator", target_vocab=toy.tokenizer.vocab_size, positions="learned", max_length=8)
+    short = Checkpoint(model, toy.tokenizer, toy.path)
+    pairs = [("cat " * 8, "chat"), ("cat " * 9, "chat"), ("cat", "chat " * 7), ("cat", "chat " * 8)]
+    found = run(short, pairs)
+    reasons = [one.finish_reason for one in found.outcomes["greedy"].translations]
+    assert [reason == "too long" for reason in reasons] == [False, True, False, False]
+    assert found.too_long == 2
 
 
 def test_where_no_pair_has_both_sides_there_is_no_perplexity(toy: Checkpoint) -> None:

@@ -18,7 +18,7 @@ from mlx.utils import tree_flatten
 from mlxdecoder.blocks import Block
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.errors import UserError
-from mlxdecoder.generate import pad_left, pad_right
+from mlxdecoder.ids import pad_left, pad_right
 from mlxdecoder.layers import Dropout
 from mlxdecoder.masks import Documents, Padding
 from mlxdecoder.models import cut_patches, make_model

@@ -17,7 +17,8 @@ from mlx.utils import tree_flatten, tree_map
 import mlxdecoder.kernels as kernels
 from mlxdecoder import blas, prepared
 from mlxdecoder.beam import beam_search
-from mlxdecoder.generate import Decoding, generate, generating
+from mlxdecoder.decoding import Decoding, generating
+from mlxdecoder.generate import generate
 from mlxdecoder.layers import Linear
 from mlxdecoder.mistakes import CATALOGUE, switch_on
 from mlxdecoder.prepared import Panels, prepare

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,13 @@ def test_names_types_and_shapes_are_read_without_the_arrays(tmp_path: Path) -> N
         "one": ("I32", ()),
     }
     np.testing.assert_array_equal(np.array(load_safetensors(tmp_path / "x.safetensors")[0]["a"]), np.ones((2, 3)))
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="no device that is always full")
+def test_a_full_disk_is_told_as_one() -> None:
+    with pytest.raises(OSError, match="/dev/full") as full:
+        save_safetensors("/dev/full", {"a": mx.zeros((300, 300))})
+    assert full.value.errno == errno.ENOSPC
 
 
 def test_a_file_cut_anywhere_is_refused(tmp_path: Path) -> None:

@@ -19,6 +19,11 @@ SENTENCES = {  # pieces, and the words that they make up
     "punctuation after a space": (["▁chien", "▁", "?"], ["chien", "?"]),
     "several spaces": (["▁a", "▁", "▁", "▁b"], ["a", "b"]),
     "marks stand alone": (["<s>", "▁", "L", "e", "</s>", "<pad>"], ["<s>", "Le", "</s>", "<pad>"]),
+    "marks of other models stand alone": (
+        ["[CLS]", "▁the", "[SEP]", "<|begin_of_text|>", "a", "<bos>", ">>fr<<", "▁b"],
+        ["[CLS]", "the", "[SEP]", "<|begin_of_text|>", "a", "<bos>", ">>fr<<", "b"],
+    ),
+    "what is unknown belongs to its word": (["▁", "<unk>", "s", "▁a"], ["<unk>s", "a"]),
     "bytes make characters": (["▁", "<0xC3>", "<0x89>", "coute"], ["Écoute"]),
     "bytes alone": (["▁a", "▁", "<0xF0>", "<0x9F>", "<0x98>", "<0x80>"], ["a", "😀"]),
     "half a character": (["▁a", "<0xC3>"], ["a\ufffd"]),

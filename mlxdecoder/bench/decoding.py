@@ -7,9 +7,9 @@ from functools import partial
 import mlx.core as mx
 import numpy as np
 
-from mlxdecoder.bench.timing import paired, seconds
+from mlxdecoder.bench.timing import paired, seconds, shown
 from mlxdecoder.config import ModelConfig
-from mlxdecoder.generate import Decoding, generating
+from mlxdecoder.decoding import Decoding, generating
 from mlxdecoder.models import Translator
 from mlxdecoder.trace import Trace
 from mlxdecoder.watch import Watch
@@ -24,20 +24,20 @@ def cached_and_not(lengths: tuple[int, ...] = LENGTHS) -> list[tuple[int, float,
     rows = []
     for length in lengths:
         cached, uncached = (partial(decode, model, length, cached) for cached in (True, False))
-        rows.append((length, *paired(cached, uncached, rounds=3)))
+        rows.append((length, *paired(cached, uncached, 3, f"{length} tokens")))
     return rows
 
 
 def by_prefix(lengths: tuple[int, ...] = LENGTHS, tokens: int = 16) -> list[tuple[int, float]]:
     """Seconds a token for the 16 tokens up to each length, decoded with a cache: the median of five runs."""
-    runs = [_token_times(max(lengths)) for _ in range(5)]
+    runs = [_token_times(max(lengths)) for _ in shown(5, f"{max(lengths)} tokens")]
     return [(length, float(np.median([np.mean(run[length - tokens : length]) for run in runs]))) for length in lengths]
 
 
 def tracing(length: int = 32) -> tuple[float, float, float]:
     """Seconds of decoding with the weights of every head recorded, without, and the first divided by the second."""
     model = make_model()
-    return paired(lambda: decode(model, length, watch=Trace()), lambda: decode(model, length), 15)
+    return paired(lambda: decode(model, length, watch=Trace()), lambda: decode(model, length), 15, f"{length} tokens")
 
 
 def make_model() -> Translator:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from statistics import median
+
+from tqdm import tqdm
 
 
 def seconds(run: Callable[[], object]) -> float:
@@ -14,8 +16,15 @@ def seconds(run: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
-def paired(first: Callable[[], object], second: Callable[[], object], rounds: int) -> tuple[float, float, float]:
+def shown(rounds: int, named: str) -> Iterable[int]:
+    """Numbers of rounds; those with a name have a bar on a terminal."""
+    return tqdm(range(rounds), named, unit=" rounds", leave=False, disable=None if named else True)
+
+
+def paired(
+    first: Callable[[], object], second: Callable[[], object], rounds: int, named: str = ""
+) -> tuple[float, float, float]:
     """Median seconds of both, and the median over rounds of the first divided by the second."""
-    first(), second()  # what only happens once is not measured
-    pairs = [(seconds(first), seconds(second)) for _ in range(rounds)]
+    pairs = [(seconds(first), seconds(second)) for _ in shown(1 + rounds, named)]
+    del pairs[0]  # what only happens once is not measured
     return median(a for a, _ in pairs), median(b for _, b in pairs), median(a / b for a, b in pairs)

@@ -51,7 +51,7 @@ def measure(rounds: int = 25) -> list[tuple[str, float, float, float]]:
     rows = []
     for i, case in enumerate(CASES):
         with peer("mlxdecoder.bench.torch_twin", str(i), MLXDECODER_BLAS="off") as ask, blas.one_thread():
-            rows.append((case.name, *paired(our_step(case, make_batch(case)), lambda: ask(""), rounds)))
+            rows.append((case.name, *paired(our_step(case, make_batch(case)), lambda: ask(""), rounds, case.name)))
     return rows
 
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from mlxdecoder.bench.peer import Ids, peer, translating
 from mlxdecoder.config import ModelConfig
+from mlxdecoder.decoding import Decoding
 from mlxdecoder.errors import UserError
-from mlxdecoder.generate import Decoding
 from mlxdecoder.models import Translator
 from mlxdecoder.prepared import prepare
 

@@ -11,17 +11,16 @@ from itertools import islice
 from tqdm import tqdm
 
 from mlxdecoder.alignment import Aligner, Links, Place, read_pair, to_pharaoh
-from mlxdecoder.alignment.forced import LONGEST
 from mlxdecoder.alignment.sentences import SentencePair
 from mlxdecoder.commands.align_score import Models, score_corpus, score_toy
 from mlxdecoder.commands.common import Subparsers, add_command, add_json, add_model, print_json
-from mlxdecoder.commands.corpus_options import add_choice_options, chosen, corpus_files, two_at_most
+from mlxdecoder.commands.corpus_options import add_choice_options, corpus_files
+from mlxdecoder.commands.corpus_rows import cleaned, open_chosen
 from mlxdecoder.errors import UserError
 from mlxdecoder.text.corpus import clean
-from mlxdecoder.text.protocol import TextTokenizer
-from mlxdecoder.text.readers import open_rows, read_lines
+from mlxdecoder.text.readers import read_lines
 from mlxdecoder.training.checkpoint import Checkpoint
-from mlxdecoder.translate import load, translate
+from mlxdecoder.translate import LONGEST, load, translate
 
 AT_ONCE = 1024
 UNREAD = f"no links, for a side that is blank, or longer than {LONGEST} pieces or than the model can read"
@@ -42,7 +41,7 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument("--reverse", metavar="DIR", help="a model that translates back, to align by both")
     files = corpus_files()
     parser.add_argument("--corpus", **files | {"help": f"sentence pairs to align: {files['help']}"})
-    add_choice_options(parser)
+    add_choice_options(parser, limit_of="rows")
     parser.add_argument("--gold", metavar="FILE", help="score by links of the corpus that people made, a line a pair")
     parser.add_argument("--toy", action="store_true", help="score on held-out pairs of the toy grammar")
     place = parser.add_argument_group("where links are read (default: chosen, and said)")
@@ -79,10 +78,8 @@ def _check(options: argparse.Namespace) -> None:
 def _texts(options: argparse.Namespace, checkpoint: Checkpoint) -> Iterator[tuple[str, str]]:
     """Every pair of the corpus, blank ones too; without a corpus, each sentence with the model's translation."""
     if options.corpus:
-        source, target = two_at_most(options.corpus)
-        with open_rows(source, target, chosen(options)) as rows:
-            for row in islice(rows, options.limit):
-                yield clean(row.source), clean(row.target)
+        with open_chosen(options) as rows:
+            yield from cleaned(rows, options.limit)
         return
     lines = islice(options.text or read_lines(sys.stdin.buffer), options.limit)
     while some := [clean(line) for line in islice(lines, AT_ONCE)]:
@@ -98,17 +95,15 @@ def _align(texts: Iterator[tuple[str, str]], models: Models, by_toy: bool, as_js
             aligner = aligner or (models.toy_aligner() if by_toy else models.aligner(pairs))
             found = aligner.align(pairs, bar.update)
             bar.clear()
-            _print(pairs, found, models.tokenizer, as_json)
+            _print(pairs, found, as_json)
             counts += _counted(pairs, found)
     _warn(counts)
 
 
-def _print(
-    pairs: Sequence[SentencePair], found: Sequence[Links | None], tokenizer: TextTokenizer, as_json: bool
-) -> None:
+def _print(pairs: Sequence[SentencePair], found: Sequence[Links | None], as_json: bool) -> None:
     for (source, target), links in zip(pairs, found, strict=True):
         if as_json:
-            words = {"source_words": source.spelled(tokenizer), "target_words": target.spelled(tokenizer)}
+            words = {"source_words": source.spelled(), "target_words": target.spelled()}
             print_json({"source": source.text, "target": target.text, **words, "links": sorted(links or ())})
         else:
             print(to_pharaoh(links or ()))

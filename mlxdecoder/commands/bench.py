@@ -104,7 +104,8 @@ def _app() -> Part:
     if find_spec("PySide6") is None:
         return "The window, skipped, since PySide6 is not installed (pip install 'mlxdecoder[app]')", header, []
     command = [sys.executable, "-m", "mlxdecoder.app.lateness"]
-    measured = subprocess.run(command, capture_output=True, text=True, check=False)
+    with tqdm(desc="the window", bar_format="{desc}", leave=False, disable=None):
+        measured = subprocess.run(command, capture_output=True, text=True, check=False)
     if measured.returncode:
         return f"The window could not be measured: {measured.stderr.strip().splitlines()[-1]}", header, []
     return (

@@ -10,7 +10,15 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from mlxdecoder.errors import UserError
+from mlxdecoder.models import LanguageModel
+from mlxdecoder.training.checkpoint import Checkpoint
+
 Subparsers = Any  # argparse keeps the type of what add_subparsers gives to itself
+OTHERS = {
+    "translator": ("a translator", "mlxdecoder translate, evaluate, attend or app"),
+    "encoder": ("an encoder", "mlxdecoder attend, shapes or app"),
+}
 
 
 def add_command(
@@ -24,13 +32,31 @@ def add_command(
         epilog=f"example: {example}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, parser=parser)
     return parser
 
 
-def add_model(parser: argparse.ArgumentParser) -> None:
-    said = "a checkpoint, training run or local Hugging Face folder (default: the packaged toy model)"
-    parser.add_argument("--model", metavar="DIR", help=said)
+def add_model(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
+    said = "a checkpoint, training run or local Hugging Face folder"
+    default = "" if required else " (default: the packaged toy model)"
+    parser.add_argument("--model", metavar="DIR", required=required, help=f"{said}{default}")
+
+
+def add_drawing(parser: argparse.ArgumentParser) -> None:
+    """The options of a sampler."""
+    parser.add_argument("--temp", type=float, default=0.0, help="draw at this temperature instead (default: 0)")
+    parser.add_argument("--top-k", type=int, default=0, help="draw from the k best tokens")
+    parser.add_argument("--top-p", type=float, default=1.0, help="draw from the best tokens that hold this mass")
+    parser.add_argument("--min-p", type=float, default=0.0, help="draw from tokens with this share of the best one's")
+    parser.add_argument("--seed", type=int, help="makes the same draws again")
+
+
+def as_language_model(checkpoint: Checkpoint, who: str) -> LanguageModel:
+    """The model of a checkpoint; raises `UserError`, which says what another one is good for, when it is none."""
+    if isinstance(checkpoint.model, LanguageModel):
+        return checkpoint.model
+    found, instead = OTHERS[checkpoint.model.config.architecture]
+    raise UserError(f"--model {checkpoint.path}: holds {found}; {who} asks language models. For {found}: {instead}.")
 
 
 def add_json(parser: argparse.ArgumentParser, what: str = "print JSON for programs") -> None:

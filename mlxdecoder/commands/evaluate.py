@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +12,19 @@ from tqdm import tqdm
 
 from mlxdecoder.commands import evaluate_recall
 from mlxdecoder.commands.common import Subparsers, add_command, add_json, add_model, print_json
-from mlxdecoder.commands.corpus_options import add_choice_options, chosen, corpus_files, two_at_most
+from mlxdecoder.commands.corpus_options import add_choice_options, corpus_files
+from mlxdecoder.commands.corpus_rows import cleaned, open_chosen
 from mlxdecoder.commands.evaluate_report import as_dict, as_text, warn_of_foreign
 from mlxdecoder.errors import UserError
 from mlxdecoder.evaluate import Evaluation, evaluate
-from mlxdecoder.files import write_text
+from mlxdecoder.files import check_writable, write_text
 from mlxdecoder.text.corpus import clean
-from mlxdecoder.text.readers import open_rows, read_lines
+from mlxdecoder.text.metrics import TOKENIZERS
+from mlxdecoder.text.readers import read_lines
 from mlxdecoder.text.scores import Scorer, Scores
 from mlxdecoder.text.toy import make_splits
 from mlxdecoder.training.checkpoint import Checkpoint
-from mlxdecoder.translate import PACKAGED, SearchOptions, Translation, load
+from mlxdecoder.translate import PACKAGED, SearchOptions, load
 
 BEAM = 5
 OF_BEAM = ("beam", "length_penalty")
@@ -63,9 +64,12 @@ def add_parser(subparsers: Subparsers) -> None:
     add_model(parser)
     files = corpus_files()
     parser.add_argument("--corpus", **files | {"help": f"the test set: {files['help']} (default: the toy's held-out)"})
-    add_choice_options(parser)
+    add_choice_options(parser, limit_of="rows")
     _add_searches(parser.add_argument_group("searches"))
     scores = parser.add_argument_group("scores")
+    scores.add_argument(
+        "--tokenize", choices=TOKENIZERS, help="sacreBLEU's tokenizer (default: that for the script of the references)"
+    )
     scores.add_argument("--lowercase", action="store_true", help="add BLEU in lower case")
     scores.add_argument("--moses", metavar="LANGUAGE", help="add BLEU as older papers compute it, of text in, say, de")
     scores.add_argument("--hypotheses", nargs="+", metavar="FILE", help="score these translations, without a model")
@@ -82,7 +86,8 @@ def _add_searches(group: Any) -> None:
         "--max-tokens", type=int, metavar="N", help="limit a sentence (default: twice its source and 16)"
     )
     group.add_argument("--batch-size", type=int, metavar="N", help="sentences at once (default: 32)")
-    group.add_argument("--out", metavar="FILE", help="write the translations, a line each (of both: the beam's)")
+    written = "write the translations, a line each (of both: the beam's); a file that is there is replaced"
+    group.add_argument("--out", metavar="FILE", help=written)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -93,6 +98,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _score_model(options: argparse.Namespace) -> None:
+    _check_out(options)
     searches, checkpoint, test = _searches(options), load(options.model), _read(options)
     found = _evaluate(options, checkpoint, test, searches)
     last, outcome = list(found.outcomes.items())[-1]
@@ -100,7 +106,7 @@ def _score_model(options: argparse.Namespace) -> None:
     model = str(checkpoint.path) if options.model else PACKAGED
     _tell(options, test, {name: one.scores for name, one in found.outcomes.items()}, model, found)
     if options.out:
-        _write(options.out, outcome.translations)
+        write_text(options.out, "".join(f"{one.text}\n" for one in outcome.translations))
         if not options.json:
             print(f"\nWrote the translations of {last} to {options.out}")
 
@@ -117,6 +123,7 @@ def _evaluate(
             searches,
             lowercase=options.lowercase,
             moses=options.moses,
+            tokenize=options.tokenize,
             progress=bar.update,
         )
 
@@ -126,7 +133,8 @@ def _score_files(options: argparse.Namespace) -> None:
     if options.corpus is None:
         raise UserError("--hypotheses: there is nothing to compare with; give the test set with --corpus.")
     test = _read(options)
-    scorer = Scorer(test.references, lowercase=options.lowercase, moses=options.moses)
+    how = {"lowercase": options.lowercase, "moses": options.moses, "tokenize": options.tokenize}
+    scorer = Scorer(test.references, **how)
     _tell(options, test, scorer.score({name: _lines(name, len(test.pairs)) for name in options.hypotheses}))
 
 
@@ -156,15 +164,12 @@ def _searches(options: argparse.Namespace) -> dict[str, SearchOptions]:
 
 
 def _read(options: argparse.Namespace) -> TestSet:
-    if options.limit is not None and options.limit < 1:
-        raise UserError(f"--limit {options.limit}: 1 or more pairs are wanted.")
     if options.corpus is None:
-        _refuse(options, ("columns", "languages"), "is for a corpus; leave it out with the toy grammar")
+        _refuse(options, ("columns", "languages", "header"), "is for a corpus; leave it out with the toy grammar")
         toy = [(pair.source, pair.target) for pair in make_splits().validation[: options.limit]]
         return TestSet(toy, "the toy grammar, held out from training")
-    source, target = two_at_most(options.corpus)
-    with open_rows(source, target, chosen(options)) as rows:
-        pairs = [(clean(row.source), clean(row.target)) for row in islice(rows, options.limit)]
+    with open_chosen(options) as rows:
+        pairs = list(cleaned(rows, options.limit))
     if not any(source and wanted for source, wanted in pairs):
         raise UserError(f"{rows.name}: no sentence with its translation in {len(pairs)} rows; a test set is wanted.")
     return TestSet(pairs, f"{rows.name} ({rows.format.describe()})")
@@ -177,9 +182,15 @@ def _lines(path: str, count: int) -> list[str]:
     return lines
 
 
-def _write(path: Path | str, translations: Sequence[Translation]) -> None:
-    """A line each, whatever the model wrote: it can write the byte that ends a line, too."""
-    write_text(path, "".join(f"{clean(one.text)}\n" for one in translations))
+def _check_out(options: argparse.Namespace) -> None:
+    """Whether the translations can be written, and would not replace what is read: better now than after the work."""
+    if options.out is None:
+        return
+    out = Path(options.out)
+    for name in options.corpus or ():
+        if out.exists() and Path(name).exists() and out.samefile(name):
+            raise UserError(f"--out {out}: is the same file as {name}, which is read; choose another one.")
+    check_writable(out)
 
 
 def _given(options: argparse.Namespace, names: Sequence[str]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from mlxdecoder.commands.common import Subparsers, add_command, add_json, print_json
+from mlxdecoder.commands.common import Subparsers, add_command, add_json, as_language_model, print_json
 from mlxdecoder.commands.recall_report import recall_text, toys_text
 from mlxdecoder.commands.shapes import cache_rows, cache_table
 from mlxdecoder.errors import UserError
@@ -34,9 +34,9 @@ def add_parser(actions: Subparsers) -> None:
         run,
         "Ask a language model for facts at stated distances, in rows shorter and longer than it was trained for, and\n"
         "read off its effective length. Without a model: the record of toys, one for each kind of positions.",
-        "mlxdecoder evaluate recall --model my-language-model --out recall.png",
+        "mlxdecoder evaluate recall --model ~/models/Llama-3.2-1B --out recall.png",
     )
-    parser.add_argument("--model", metavar="DIR", help="a folder with a language model")
+    parser.add_argument("--model", metavar="DIR", help="a folder with a language model, such as one of Llama")
     parser.add_argument(
         "--train",
         nargs="+",
@@ -81,7 +81,7 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _ask(options: argparse.Namespace) -> None:
-    model = load(options.model).model
+    model = as_language_model(load(options.model), "recall")
     given = {name: getattr(options, name) for name in OF_MODELS if getattr(options, name) is not None}
     with tqdm(unit=" curves", file=sys.stderr, leave=False, disable=None) as bar:
 
@@ -90,7 +90,7 @@ def _ask(options: argparse.Namespace) -> None:
             bar.update(1)
 
         found = measure(model, seed=options.seed or 0, progress=progress, **given)
-    caches = cache_rows(model.config, max(found.lengths))
+    caches = cache_rows(model, max(found.lengths))
     result = {"model": options.model, **found.to_dict(), "caches": caches}
     if options.json:
         print_json(result)

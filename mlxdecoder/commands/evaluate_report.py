@@ -12,9 +12,10 @@ from typing import Any
 from mlxdecoder.commands.common import table
 from mlxdecoder.evaluate import Evaluation
 from mlxdecoder.text.scores import Score, Scores
-from mlxdecoder.translate import Translation
+from mlxdecoder.translate import LONGEST, Translation
 
 TITLES = {"bleu": "BLEU", "bleu_lowercase": "BLEU, lower case", "bleu_moses": "BLEU of older papers", "chrf": "chrF"}
+LEFT_OUT = "  Such a source counts as translated as nothing; the perplexity leaves the pair out."
 SHOWN = 10  # characters that the model does not know
 
 
@@ -39,7 +40,8 @@ def as_dict(scores: Mapping[str, Scores], found: Evaluation | None = None) -> di
         return {"systems": systems}
     for name, outcome in found.outcomes.items():
         systems[name] |= {"stopped_at_limit": outcome.stopped, "sentences_per_second": outcome.sentences_per_second}
-    return {"perplexity": None if math.isnan(found.perplexity) else found.perplexity, "systems": systems}
+    perplexity = None if math.isnan(found.perplexity) else found.perplexity
+    return {"perplexity": perplexity, "too_long": found.too_long, "systems": systems}
 
 
 def warn_of_foreign(translations: Sequence[Translation]) -> None:
@@ -81,6 +83,9 @@ def _notes(scores: Mapping[str, Scores], found: Evaluation | None) -> list[str]:
     notes = []
     if found and not math.isnan(found.perplexity):
         notes.append(f"Perplexity of the references: {found.perplexity:.2f} a token of this model's tokenizer.")
+    if found and found.too_long:
+        notes.append(f"{found.too_long:,} pairs have a side of more than {LONGEST} pieces, or than the model can read.")
+        notes.append(LEFT_OUT)
     if scores[first].bleu.margin is not None:
         notes.append("± spans the 95 % interval of a bootstrap over the sentences.")
     if others:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mlxdecoder.commands.common import Subparsers, add_command, add_model
 from mlxdecoder.pretrained.exporting import export
+from mlxdecoder.pretrained.folder import CONFIG, read_small_json
 from mlxdecoder.translate import load
 
 
@@ -16,13 +17,14 @@ def add_parser(subparsers: Subparsers) -> None:
         "export",
         run,
         "Write a model as a Hugging Face folder (config.json, safetensors, tokenizer): what was imported, and own "
-        "models that compute what one of the families there does.",
+        "models that compute what one of the families there does. Translators of `train` do not: they are no family's.",
         "mlxdecoder export --model gpt2 --out gpt2-for-transformers",
     )
-    add_model(parser)
+    add_model(parser, required=True)
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the folder to write")
 
 
 def run(options: argparse.Namespace) -> None:
-    family = export(load(options.model), options.out)
-    print(f"{options.out}: {' or '.join(family.classes)}")
+    export(load(options.model), options.out)
+    (name,) = read_small_json(options.out / CONFIG)["architectures"]
+    print(f"{options.out}: {name}.from_pretrained({str(options.out)!r}) of transformers reads it")

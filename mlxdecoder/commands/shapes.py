@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+import mlx.core as mx
 import numpy as np
 
 from mlxdecoder.cache_memory import FORMULA, kinds_of
 from mlxdecoder.commands.common import Subparsers, add_command, add_json, add_model, print_json, table
-from mlxdecoder.config import ModelConfig
 from mlxdecoder.errors import UserError
 from mlxdecoder.models import Encoder, LanguageModel, Translator
 from mlxdecoder.trace import shapes
@@ -34,6 +34,7 @@ AXES = {
     "logits": "B T V",
 }
 
+LENGTHS = {"source_length": 6, "target_length": 4}
 LARGEST = 4096
 MOST_CACHED = 2**24
 LEGEND = """\
@@ -51,14 +52,20 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     add_model(parser)
     parser.add_argument("--batch", type=int, default=1, help="rows in the batch, B (default: 1)")
-    parser.add_argument("--source-length", type=int, default=6, help="tokens of the source (default: 6)")
-    parser.add_argument("--target-length", type=int, default=4, help="tokens of the target (default: 4)")
+    parser.add_argument("--source-length", type=int, help="tokens of the source (default: 6)")
+    parser.add_argument("--target-length", type=int, help="tokens of the target (default: 4)")
     parser.add_argument("--cache", type=int, metavar="TOKENS", help="instead, what caches hold after so many tokens")
     add_json(parser)
 
 
 def run(options: argparse.Namespace) -> None:
-    for name in ("batch", "source_length", "target_length"):
+    useless = [name for name in LENGTHS if getattr(options, name) is not None and options.cache is not None]
+    if useless:
+        raise UserError(f"{useless[0]}: means nothing with --cache, which says how many tokens; leave it out.")
+    for name, default in LENGTHS.items():
+        if getattr(options, name) is None:
+            setattr(options, name, default)
+    for name in ("batch", *LENGTHS):
         if not 1 <= getattr(options, name) <= LARGEST:
             raise UserError(f"--{name.replace('_', '-')} {getattr(options, name)}: wanted from 1 to {LARGEST}.")
     model = load(options.model).model
@@ -82,7 +89,12 @@ def _show_caches(model: Encoder | LanguageModel | Translator, options: argparse.
         raise UserError("--cache: an encoder has none; a model that generates is wanted.")
     if not 1 <= options.cache <= MOST_CACHED:
         raise UserError(f"--cache {options.cache}: wanted from 1 to {MOST_CACHED}.")
-    found = cache_rows(model.config, options.cache, options.batch)
+    config = model.config
+    if config.positions == "learned" and options.cache > config.max_length:
+        raise UserError(
+            f"--cache {options.cache}: this model has learned positions for {config.max_length} tokens alone."
+        )
+    found = cache_rows(model, options.cache, options.batch)
     if options.json:
         print_json(found)
     else:
@@ -91,11 +103,16 @@ def _show_caches(model: Encoder | LanguageModel | Translator, options: argparse.
             print("\nBesides, cross-attention keeps what it made of the source: n is then the source's length.")
 
 
-def cache_rows(config: ModelConfig, tokens: int, batch: int = 1) -> list[dict[str, Any]]:
-    """For each kind of cache, its bytes after so many tokens."""
+def cache_rows(model: LanguageModel | Translator, tokens: int, batch: int = 1) -> list[dict[str, Any]]:
+    """For each kind of cache, its bytes after so many tokens, in the type of the model's numbers."""
+    kept: mx.Dtype = model.embedding.weight.dtype
     return [
-        {"cache": kind.name, "formula": kind.formula(tokens, batch), "held": kind.held(tokens, batch)}
-        for kind in kinds_of(config, tokens)
+        {
+            "cache": kind.name,
+            "formula": kind.formula(tokens, batch, kept.size),
+            "held": kind.held(tokens, batch, kept),
+        }
+        for kind in kinds_of(model.config, tokens)
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from mlxdecoder.text.readers import Choice
 from mlxdecoder.text.splits import Splits, find_leaks, split_without_leaks
 from mlxdecoder.text.toy import make_splits
 
+Progress = Callable[[str], None]
 HELD_OUT = 500  # pairs, but never more than a fifth of a corpus
 
 
@@ -44,7 +45,8 @@ class Origin:
         """What `to_dict` gave, now or in an older version."""
         columns, languages = (tuple(values[name]) if name in values else None for name in ("columns", "languages"))
         mistakes, validation = (tuple(values.get(name, ())) for name in ("mistakes", "validation"))
-        return cls(values["corpus"], values.get("limit"), mistakes, Choice(columns, languages), validation)
+        choice = Choice(columns, languages, values.get("header"))
+        return cls(values["corpus"], values.get("limit"), mistakes, choice, validation)
 
     def to_dict(self) -> dict[str, Any]:
         """Give it for JSON; what was not asked for is left out."""
@@ -54,21 +56,25 @@ class Origin:
             "mistakes": self.mistakes,
             "validation": self.validation,
         }
-        given = {name: list(value) for name, value in asked.items() if value}
-        return {"corpus": self.corpus, "limit": self.limit} | given
+        given: dict[str, Any] = {name: list(value) for name, value in asked.items() if value}
+        header = {} if self.choice.header is None else {"header": self.choice.header}
+        return {"corpus": self.corpus, "limit": self.limit} | given | header
 
-    def read(self) -> Text:
-        """Read all files; UserError for what cannot be read, and when too little is left."""
+    def read(self, progress: Progress | None = None) -> Text:
+        """Read all files; UserError for what cannot be read, and when too little is left.
+
+        `progress` is told now and then how far it is; what it raises ends the reading.
+        """
         if not self.corpus:
             return _toy()
-        corpus = self._read("--corpus", self.corpus, self.limit)
+        corpus = self._read("--corpus", self.corpus, self.limit, progress)
         if self.validation:
-            return _side_by_side(corpus, self._read("--validation", self.validation, None))
+            return _side_by_side(corpus, self._read("--validation", self.validation, None, progress))
         return _held_out(corpus, self.corpus[0])
 
-    def _read(self, option: str, files: Sequence[str], limit: int | None) -> Corpus:
+    def _read(self, option: str, files: Sequence[str], limit: int | None, progress: Progress | None) -> Corpus:
         source, target = two_at_most(files, option)
-        return read_corpus(source, target, limit, choice=self.choice)
+        return read_corpus(source, target, limit, choice=self.choice, progress=progress)
 
 
 def _toy() -> Text:

@@ -7,16 +7,20 @@ import queue
 import sys
 import threading
 from collections.abc import Iterator
-from typing import Any
+from itertools import count
 
 from tqdm import tqdm
 
 from mlxdecoder.commands.common import Subparsers, add_command, add_json, add_model, print_json, warn_of_unknown
+from mlxdecoder.streams import own_stdin
 from mlxdecoder.text.readers import read_lines
-from mlxdecoder.training.checkpoint import Checkpoint
-from mlxdecoder.translate import SearchOptions, Translation, load, translate_all
+from mlxdecoder.translate import LONGEST, SearchOptions, Translation, load, translate_all
 
 LINES_AT_ONCE = 1024
+UNUSUAL = {
+    "length": "stopped at the limit of tokens; --max-tokens raises it",
+    "too long": f"not translated, for it has more pieces than {LONGEST}, or than the model can read; cut it up",
+}
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -24,7 +28,8 @@ def add_parser(subparsers: Subparsers) -> None:
         subparsers,
         "translate",
         run,
-        "Translate sentences, from the arguments or stdin, one a line. The packaged model knows 135 English words.",
+        "Translate sentences, from the arguments or stdin, one a line, to one line each, which stays blank for one of "
+        f"more than {LONGEST} pieces. The packaged model knows 135 English words.",
         'echo "The black cat sleeps." | mlxdecoder translate --beam 4',
     )
     parser.add_argument("text", nargs="*", help="sentences; without any, lines are read from stdin")
@@ -46,7 +51,20 @@ def add_parser(subparsers: Subparsers) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    how = SearchOptions(
+    how, checkpoint = _search(options), load(options.model)
+    chunks = iter([options.text]) if options.text else lines_at_hand(_stdin())
+    numbers = count(1)
+    with tqdm(unit=" sentences", disable=sys.stdin.isatty() or None, leave=False) as bar:
+        for chunk in chunks:
+            translations = translate_all(checkpoint, chunk, how, bar.update)
+            bar.clear()
+            for translation, number in zip(translations, numbers, strict=False):
+                _warn(translation, number)
+                _print(translation, how.n_best, options.json)
+
+
+def _search(options: argparse.Namespace) -> SearchOptions:
+    return SearchOptions(
         beam=options.beam,
         n_best=options.n_best,
         length_penalty=options.length_penalty,
@@ -59,11 +77,6 @@ def run(options: argparse.Namespace) -> None:
         block_ngrams=options.block_ngrams,
         batch_size=options.batch_size,
     )
-    checkpoint = load(options.model)
-    chunks = iter([options.text]) if options.text else lines_at_hand(_stdin())
-    with tqdm(unit=" sentences", disable=sys.stdin.isatty() or None, leave=False) as bar:
-        for chunk in chunks:
-            _print(checkpoint, chunk, how, options.json, bar)
 
 
 def lines_at_hand(lines: Iterator[str]) -> Iterator[list[str]]:
@@ -95,25 +108,21 @@ def _read_into(waiting: queue.Queue[str | Exception | None], lines: Iterator[str
 def _stdin() -> Iterator[str]:
     if sys.stdin.isatty():
         print("Type a sentence and press return; Ctrl-D ends.", file=sys.stderr)
-    return read_lines(sys.stdin.buffer)
+    return read_lines(own_stdin())
 
 
-def _print(checkpoint: Checkpoint, lines: list[str], how: SearchOptions, as_json: bool, bar: Any) -> None:
-    translations = translate_all(checkpoint, lines, how, bar.update)
-    bar.clear()
-    for translation in translations:
-        _warn(translation)
-        if as_json:
-            print_json(_as_dict(translation))
-        else:
-            print("\n".join([translation.text, *translation.alternatives]), flush=True)
+def _print(translation: Translation, n_best: int, as_json: bool) -> None:
+    if as_json:
+        print_json(_as_dict(translation))
+    else:  # the same number of lines for each, whatever was found
+        texts = [translation.text, *translation.alternatives, *[""] * n_best][:n_best]
+        print("\n".join(texts), flush=True)
 
 
-def _warn(translation: Translation) -> None:
+def _warn(translation: Translation, number: int) -> None:
     warn_of_unknown(translation.unknown)
-    if translation.finish_reason == "length":
-        said = "stopped at the limit of tokens; --max-tokens raises it"
-        print(f"mlxdecoder: {said}: {_short(translation.source)}", file=sys.stderr)
+    if said := UNUSUAL.get(translation.finish_reason):
+        print(f"mlxdecoder: line {number}: {said}: {_short(translation.source)}", file=sys.stderr)
 
 
 def _short(text: str) -> str:

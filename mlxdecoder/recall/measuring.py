@@ -10,14 +10,15 @@ import mlx.core as mx
 import numpy as np
 
 from mlxdecoder.config import ModelConfig
+from mlxdecoder.decoding import generating
 from mlxdecoder.errors import UserError
-from mlxdecoder.generate import generating
 from mlxdecoder.models import LanguageModel
 from mlxdecoder.recall.curve import ROWS, THRESHOLD, Cell, Recall
 from mlxdecoder.recall.tasks import TASKS, Alphabet, Questions, distances
 
 SHORTEST = 8
 NUMBERS_AT_ONCE = 2**26  # logits that a pass may make: a quarter of a gigabyte
+MOST_SCORES = 2**28  # of all heads of a layer, for one row: a gigabyte, and some more beside it
 Read = Callable[[np.ndarray], Any]
 
 
@@ -44,7 +45,19 @@ def measure(model: LanguageModel, lengths: Sequence[int] | None = None, **option
     if not isinstance(model, LanguageModel):
         raise UserError(f"model: {type(model).__name__} found, a language model wanted.")
     with generating(model):
-        return measure_function(model, model.config, lengths, **options)
+        return measure_function(at_once(model), model.config, lengths, **options)
+
+
+def at_once(model: LanguageModel) -> Read:
+    """Reads whole rows, unless their scores would not fit into memory: kernels on Metal alone keep none."""
+
+    def read(tokens: np.ndarray) -> mx.array:
+        length, heads = tokens.shape[1], model.config.n_heads
+        if heads * length**2 > MOST_SCORES and mx.default_device() != mx.gpu:
+            raise UserError(f"length {length}: the scores of {heads} heads would take {4 * heads * length**2:,} bytes.")
+        return model(tokens)
+
+    return read
 
 
 def measure_function(
@@ -60,7 +73,7 @@ def measure_function(
 ) -> Recall:
     """The same for anybody's function from ids [B, T] to logits [B, T, V], of which `config` tells the vocabulary.
 
-    A length for which `read` raises `UserError` is noted as refused.
+    A length is noted as refused where `read` raises `UserError`, or the vocabulary has too few words for its questions.
     """
     lengths = sorted(default_lengths(config.max_length) if lengths is None else set(lengths))
     _check(lengths, tasks, rows, threshold, seed)
@@ -70,9 +83,8 @@ def measure_function(
             progress(task, length)
         for distance in distances(task, length):
             random = np.random.default_rng((seed, length, distance))
-            questions = TASKS[task](random, ids, rows, length, distance)
             try:
-                right = _right(read, questions, config.target_vocab)
+                right = _right(read, TASKS[task](random, ids, rows, length, distance), config.target_vocab)
             except UserError as error:
                 refused[length] = str(error)
                 break

@@ -45,7 +45,7 @@ class Alphabet:
         if distinct >= len(self.words):
             raise UserError(
                 f"length: {distinct + 1} different words are wanted, but the vocabulary has {len(self.words)}; "
-                "ask at shorter lengths."
+                f"it is enough for lengths up to {2 * len(self.words) + 1}."
             )
         shuffled = random.permuted(np.broadcast_to(self.words, (rows, len(self.words))), axis=1)
         chosen = random.integers(distinct, len(self.words), (rows, others))

@@ -3,7 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Protocol
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A text in pieces: ids [T], and for each of them what it stands for in the text.
+
+    `letters` leave out the space before a word, and `places` are where they begin, in bytes of UTF-8. A mark stands for
+    nothing: its place is None.
+    """
+
+    ids: list[int]
+    letters: list[str]
+    places: list[int | None]
 
 
 class TextTokenizer(Protocol):
@@ -11,7 +25,8 @@ class TextTokenizer(Protocol):
 
     `kind` names the class that reads `files` (name and content) and `settings` again; `fingerprint` tells two
     vocabularies apart. `encode` gives what a model reads of a text, with the marks that the tokenizer puts round it;
-    `encode_target` what a decoder writes, without marks. Both give nothing for a blank text.
+    `encode_target` what a decoder writes, without marks. Both give nothing for a blank text. `cut` gives the same ids,
+    of a target where that is asked for, with the letters of each.
     """
 
     kind: str
@@ -27,6 +42,8 @@ class TextTokenizer(Protocol):
     def encode(self, text: str) -> list[int]: ...
 
     def encode_target(self, text: str) -> list[int]: ...
+
+    def cut(self, text: str, *, target: bool = False) -> Cut: ...
 
     def decode(self, ids: Iterable[int]) -> str: ...
 

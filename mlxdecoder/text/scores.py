@@ -1,9 +1,9 @@
 """How near translations come to their references, and how much of that may be chance.
 
 BLEU and chrF are sacreBLEU's, of plain text, with the signature that says how they were computed (Post 2018,
-https://aclanthology.org/W18-6319). Each has the 95 % interval of a bootstrap over the sentences, and where several
-systems translated the same text, the p-value of the paired bootstrap against the first one (Koehn 2004,
-https://aclanthology.org/W04-3250).
+https://aclanthology.org/W18-6319); BLEU's tokens suit the script of the references. Each has the 95 % interval of a
+bootstrap over the sentences, and where several systems translated the same text, the p-value of the paired bootstrap
+against the first one (Koehn 2004, https://aclanthology.org/W04-3250).
 
 Older papers report another BLEU, which cannot be compared with that: of tokens of the Moses tokenizer in lower case,
 without smoothing, as Moses' multi-bleu.perl and fairseq-generate --remove-bpe count it. So do Wu et al. 2021
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlxdecoder.errors import UserError
+from mlxdecoder.text.metrics import moses_bleu, plain_bleu, sacrebleu
 
 RESAMPLES = 1000
 DRAWN = 4_000_000  # sentences in all resamples of one test, which are held in memory at once
@@ -56,11 +57,11 @@ class Scores:
 
 
 def bleu(translations: Sequence[str], references: Sequence[str]) -> tuple[float, str]:
-    """The corpus BLEU of plain text, from 0 to 100, and sacreBLEU's signature.
+    """The corpus BLEU of plain text, from 0 to 100, and sacreBLEU's signature; tokens suit the references' script.
 
     Raises `UserError` without sacreBLEU (the extra `eval`), and when there is not one reference for each translation.
     """
-    metric = _sacrebleu().BLEU()
+    metric = plain_bleu(references)
     _check_counts(translations, references)
     score = metric.corpus_score(list(translations), [list(references)]).score
     return score, str(metric.get_signature())
@@ -69,21 +70,28 @@ def bleu(translations: Sequence[str], references: Sequence[str]) -> tuple[float,
 class Scorer:
     """Scores systems against one set of references; what it lacks is said before anything is translated."""
 
-    def __init__(self, references: Sequence[str], *, lowercase: bool = False, moses: str | None = None) -> None:
+    def __init__(
+        self,
+        references: Sequence[str],
+        *,
+        lowercase: bool = False,
+        moses: str | None = None,
+        tokenize: str | None = None,
+    ) -> None:
         """`lowercase` adds BLEU in lower case; `moses`, the code of a language, adds BLEU as in older papers.
 
-        Raises `UserError` without sacreBLEU or sacremoses (the extra `eval`), for a language that Moses does not
-        know, and when no reference has text.
+        `tokenize` names the tokenizer of sacreBLEU, by default the one for the script of the references. Raises
+        `UserError` without sacreBLEU or sacremoses (the extra `eval`), for a language that Moses or a tokenizer that
+        sacreBLEU does not know, and when no reference has text.
         """
-        metrics = _sacrebleu()
         if not any(references):
             raise UserError(f"references: no text found in {len(references)}; sentences to compare with are wanted.")
         self.references = list(references)
-        self._metrics: dict[str, Any] = {"bleu": metrics.BLEU(), "chrf": metrics.CHRF()}
+        self._metrics: dict[str, Any] = {"bleu": plain_bleu(references, tokenize), "chrf": sacrebleu().CHRF()}
         if lowercase:
-            self._metrics["bleu_lowercase"] = metrics.BLEU(lowercase=True)
+            self._metrics["bleu_lowercase"] = plain_bleu(references, tokenize, lowercase=True)
         if moses is not None:
-            self._metrics["bleu_moses"] = _moses_bleu(moses)
+            self._metrics["bleu_moses"] = moses_bleu(moses)
 
     def score(self, systems: Mapping[str, Sequence[str]]) -> dict[str, Scores]:
         """What each system reached, by its name; raises `UserError` for another number of translations."""
@@ -124,31 +132,6 @@ class Scorer:
     def _length_ratio(self, translations: Sequence[str]) -> float:
         score = self._metrics["bleu"].corpus_score(translations, [self.references])
         return float(score.ratio)
-
-
-def _sacrebleu() -> Any:
-    try:
-        from sacrebleu import metrics
-    except ImportError:
-        raise UserError("BLEU needs sacreBLEU, which is not installed: pip install 'mlxdecoder[eval]'") from None
-    return metrics
-
-
-def _moses_bleu(language: str) -> Any:
-    """sacreBLEU's BLEU made like that of multi-bleu.perl, on text that is prepared like Multi30k's files."""
-    try:
-        import sacremoses
-    except ImportError:
-        raise UserError("moses needs sacremoses, which is not installed: pip install 'mlxdecoder[eval]'") from None
-    known = sorted(set(sacremoses.corpus.NonbreakingPrefixes().available_langs.values()))
-    if language not in known:
-        raise UserError(f"moses = {language!r}: one of the languages {', '.join(known)} is wanted.")
-    normalizer = sacremoses.MosesPunctNormalizer(language, perl_parity=True)
-    tokenizer = sacremoses.MosesTokenizer(language)
-    metric = _sacrebleu().BLEU(lowercase=True, tokenize="none", smooth_method="none", force=True)
-    metric.tokenizer = lambda text: tokenizer.tokenize(normalizer.normalize(text), return_str=True)
-    metric.tokenizer_signature = f"moses-{language}-sacremoses-{sacremoses.__version__}"
-    return metric
 
 
 def _check_counts(translations: Sequence[str], references: Sequence[str]) -> None:

@@ -9,8 +9,9 @@ import re
 import threading
 import time
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,12 +19,15 @@ from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
 from mlxdecoder.errors import UserError
 from mlxdecoder.files import write_bytes
+from mlxdecoder.labels import WORD_BEGIN
+from mlxdecoder.text.protocol import Cut
 
 PAD, UNKNOWN, BEGIN, END = 0, 1, 2, 3
 
 # SentencePiece writes a space as U+2581, and its trainer skips lines that hold U+2585. Both are escaped, with a
 # noncharacter (which no proper text holds) as the escape sign, so that text which holds them survives.
 _ESCAPES = (("\ufdd0", "\ufdd00"), ("\u2581", "\ufdd01"), ("\u2585", "\ufdd02"))
+_ESCAPE_SIGN = "\ufdd0".encode()
 
 _LARGEST_VOCABULARY = 1_000_000  # SentencePiece runs for ever when asked for 10**9, and no model here wants so many
 
@@ -159,6 +163,12 @@ class Tokenizer:
         """
         return [self._spelled(index) for index in self._checked(ids)]
 
+    def cut(self, text: str, *, target: bool = False) -> Cut:
+        """Give the pieces of `text`, after NFC and without outer white space, with the letters that each stands for."""
+        ids = self.encode(text)
+        letters = [piece.replace(WORD_BEGIN, "") for piece in self.pieces(ids)]
+        return Cut(ids, letters, list(_first_letters(self.spelling(ids))))
+
     def unknown_characters(self, text: str) -> list[str]:
         """The characters of `text` that the vocabulary does not have, so that they are read as bytes; each once."""
         return [character for character in dict.fromkeys(_prepare(text)) if self._spells_out(character)]
@@ -193,6 +203,14 @@ def check_unicode(text: str) -> None:
 def printable(piece: str) -> str:
     """`piece` with <U+202F> for what has no ink."""
     return "".join(c if c.isprintable() else f"<U+{ord(c):04X}>" for c in piece)
+
+
+def _first_letters(spelling: Sequence[bytes]) -> Iterator[int]:
+    """The byte of the text at which each piece begins, the space before it left out."""
+    spelled, ends = b"".join(spelling), [0, *accumulate(map(len, spelling))]
+    for at, piece in zip(ends, spelling, strict=False):
+        escapes = spelled[: max(at - 1, 0)].count(_ESCAPE_SIGN)  # each is a byte longer than what it stands for
+        yield at + piece.startswith(b" ") - 1 - escapes
 
 
 def _prepare(text: str) -> str:

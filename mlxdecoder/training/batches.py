@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.errors import UserError
-from mlxdecoder.generate import pad_right
+from mlxdecoder.ids import pad_right
 from mlxdecoder.masks import Documents, Mask, Padding
 from mlxdecoder.recipe import Layout, Recipe
 from mlxdecoder.training.options import TrainingOptions
@@ -23,6 +24,14 @@ class Example:
 
     source: tuple[int, ...]
     target: tuple[int, ...]
+
+
+def fingerprint(examples: Sequence[Example]) -> str:
+    """16 hex digits that tell apart examples, and their order."""
+    digest = hashlib.sha256()
+    for example in examples:
+        digest.update(repr((example.source, example.target)).encode())
+    return digest.hexdigest()[:16]
 
 
 @dataclass(frozen=True)

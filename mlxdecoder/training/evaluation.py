@@ -8,7 +8,9 @@ from dataclasses import replace
 import mlx.core as mx
 import numpy as np
 
-from mlxdecoder.generate import generate, generating, in_batches
+from mlxdecoder.decoding import generating
+from mlxdecoder.generate import generate
+from mlxdecoder.ids import in_batches
 from mlxdecoder.models import Translator
 from mlxdecoder.prepared import prepare
 from mlxdecoder.training.batches import Example, make_batch, plan_epoch

@@ -64,6 +64,13 @@ class TrainingOptions:
         done = (step - self.warmup) / max(self.steps - self.warmup, 1)
         return self.learning_rate * 0.5 * (1 + math.cos(math.pi * min(done, 1.0)))
 
+    def check_resumes(self, before: TrainingOptions, name: str) -> None:
+        """Raise `UserError` unless a run that began with options `before` can go on: with the same, but for `steps`."""
+        for field in fields(self):
+            now, then = getattr(self, field.name), getattr(before, field.name)
+            if field.name != "steps" and now != then:
+                raise UserError(f"{name}: was trained with {field.name} = {then!r}; {field.name} = {now!r} found.")
+
     @classmethod
     def from_dict(cls, values: dict[str, Any], name: str = "options") -> TrainingOptions:
         """Read what `asdict` gave; `name` stands in the message of the `UserError` for what does not fit."""

@@ -19,6 +19,7 @@ import numpy as np
 from mlxdecoder.errors import UserError
 
 SILENCE = 600.0  # seconds that a step waits for the others; a machine that sleeps never says that it has gone
+WORK = 7200.0  # seconds that the others wait while the first one reads or measures
 GOES_ON = "The checkpoints are kept; train --resume goes on, with any number of processes."
 
 
@@ -48,7 +49,7 @@ class Peers:
             return loss, gradient
         message = mx.concatenate([gradient, mx.stack([loss, mx.array(float(self._wanted))])])  # [P + 2]
         mx.eval(message)  # ahead of the wait: a GPU is not kept waiting for more than some seconds
-        with _watched(self.name):
+        with _watched(self.name, SILENCE):
             summed = self._sum(message)
         self._told = summed[-1].item() > 0
         return summed[-2], summed[:-2]
@@ -64,15 +65,19 @@ class Peers:
         return self._told
 
     def any(self, holds: bool) -> bool:
-        """Whether it holds for one of the processes; waits as long as the slowest one takes."""
-        return holds if self.size == 1 else self._sum(mx.array([holds], mx.int32)).item() > 0
+        """Whether it holds for one of the processes; the others wait while the first one works."""
+        if self.size == 1:
+            return holds
+        with _watched(self.name, WORK):
+            return self._sum(mx.array([holds], mx.int32)).item() > 0
 
     def share(self, arrays: dict[str, mx.array], told: dict[str, Any]) -> tuple[dict[str, mx.array], dict[str, Any]]:
         """What the first process gives, arrays and what JSON can hold, for all; the others' own is not looked at."""
         data = _packed(arrays, told) if self.rank == 0 else b""
-        length = self._sum(mx.array([len(data)], mx.int64)).item()
-        sent = np.frombuffer(data, np.uint8) if self.rank == 0 else np.zeros(length, np.uint8)
-        return _unpacked(np.array(self._sum(mx.array(sent))).tobytes())
+        with _watched(self.name, WORK):
+            length = self._sum(mx.array([len(data)], mx.int64)).item()
+            sent = np.frombuffer(data, np.uint8) if self.rank == 0 else np.zeros(length, np.uint8)
+            return _unpacked(np.array(self._sum(mx.array(sent))).tobytes())
 
     def _sum(self, message: mx.array) -> mx.array:
         try:
@@ -91,11 +96,11 @@ def join() -> Peers:
 
     Raises `UserError` when there is no way to them. All must call it, once, before anything that may take long.
     """
-    if "MLX_RANK" not in os.environ or _launched_alone():
+    if "MLX_RANK" not in os.environ:
         return ALONE
     try:
-        return Peers(mx.distributed.init(strict=True))
-    except (RuntimeError, ValueError) as error:
+        return ALONE if _launched_alone() else Peers(mx.distributed.init(strict=True))
+    except (OSError, RuntimeError, ValueError) as error:
         raise UserError(
             f"process {os.environ['MLX_RANK']}, on {platform.node()}: cannot connect with the others ({error}); "
             "look at the addresses, and give mlx.launch another --starting-port if the port is in use."
@@ -109,15 +114,15 @@ def _launched_alone() -> bool:
 
 
 @contextmanager
-def _watched(name: str) -> Iterator[None]:
+def _watched(name: str, seconds: float) -> Iterator[None]:
     """End this process when the wait in here takes too long; nothing else could, since MLX does not look up."""
 
     def end() -> None:
-        said = f"{name}: nothing heard from the others for {SILENCE / 60:g} minutes. {GOES_ON}"
+        said = f"{name}: nothing heard from the others for {seconds / 60:g} minutes. {GOES_ON}"
         print(f"mlxdecoder: {said}", file=sys.stderr, flush=True)
         os._exit(2)
 
-    timer = threading.Timer(SILENCE, end)
+    timer = threading.Timer(seconds, end)
     timer.daemon = True
     timer.start()
     try:

@@ -15,6 +15,7 @@ from mlxdecoder.text.protocol import TextTokenizer
 from mlxdecoder.text.tokenizer import Tokenizer
 from mlxdecoder.training.batches import Example
 
+BETWEEN = 20_000  # pairs from one word about the progress to the next
 LONGEST = 100  # tokens a side; longer sentences are left out of training
 
 
@@ -39,7 +40,7 @@ def prepare(
     if tokenizer is None:
         lines = [text for pair in train for text in (pair.source, pair.target)]
         tokenizer = Tokenizer.train(lines, vocab_size, kind="bpe", progress=progress)
-    kept = encode_pairs(tokenizer, train)
+    kept = encode_pairs(tokenizer, train, progress)
     held_out = encode_pairs(tokenizer, validation)
     if not kept:
         raise UserError(f"corpus: no pair is left to train on; each side must have 1 to {LONGEST} tokens.")
@@ -48,10 +49,18 @@ def prepare(
     return Prepared(tokenizer, kept, held_out, len(train) - len(kept))
 
 
-def encode_pairs(tokenizer: TextTokenizer, pairs: Sequence[Pair]) -> list[Example]:
+def encode_pairs(
+    tokenizer: TextTokenizer, pairs: Sequence[Pair], progress: Callable[[str], None] | None = None
+) -> list[Example]:
     """Pairs as examples, without those that are empty or longer than `LONGEST` tokens on a side."""
-    examples = [Example(tuple(tokenizer.encode(p.source)), tuple(tokenizer.encode_target(p.target))) for p in pairs]
-    return [one for one in examples if 0 < len(one.source) <= LONGEST and 0 < len(one.target) <= LONGEST]
+    examples = []
+    for number, pair in enumerate(pairs, 1):
+        example = Example(tuple(tokenizer.encode(pair.source)), tuple(tokenizer.encode_target(pair.target)))
+        if 0 < len(example.source) <= LONGEST and 0 < len(example.target) <= LONGEST:
+            examples.append(example)
+        if progress and number % BETWEEN == 0:
+            progress(f"Encoding: {number:,} of {len(pairs):,} pairs ...")
+    return examples
 
 
 def fresh_model(config: ModelConfig, tokenizer: TextTokenizer, seed: int) -> Translator:

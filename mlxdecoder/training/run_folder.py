@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryFile
 from uuid import uuid4
 
 from mlxdecoder.errors import UserError
-from mlxdecoder.files import write_text
-from mlxdecoder.training.checkpoint import find_checkpoint, read_json
+from mlxdecoder.files import make_folder
+from mlxdecoder.training.checkpoint import find_checkpoint
+from mlxdecoder.training.manifest import read_json, write_json
 
 INDEX = "run.json"
 
@@ -39,9 +38,7 @@ class RunFolder:
 
     def make(self) -> None:
         """Make the folder, and see that it can be written to: better now than when there is something to save."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=self.path):
-            pass
+        make_folder(self.path)
 
     def newest(self) -> Path:
         return find_checkpoint(self.path, "newest")
@@ -54,7 +51,7 @@ class RunFolder:
             _discard(self.path / name)
             write(self.path / name)
         index = {"newest": name, "best": name if best else index.get("best", name)}
-        write_text(self.path / INDEX, json.dumps(index, indent=2) + "\n")
+        write_json(self.path / INDEX, index)
         self._clean(set(index.values()))
         return self.path / name
 

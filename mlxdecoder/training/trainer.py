@@ -18,7 +18,7 @@ from mlxdecoder.errors import UserError
 from mlxdecoder.models import Translator
 from mlxdecoder.text.protocol import TextTokenizer
 from mlxdecoder.training.averaging import Snapshots
-from mlxdecoder.training.batches import Batch, Example, make_batch, plan_epoch
+from mlxdecoder.training.batches import Batch, Example, fingerprint, make_batch, plan_epoch
 from mlxdecoder.training.checkpoint import TrainingState, check_fits, load_training, save_checkpoint
 from mlxdecoder.training.evaluation import exact_match, teacher_forced
 from mlxdecoder.training.observer import Measures, Observer, StepReport
@@ -63,11 +63,7 @@ class Trainer:
         observer: Observer | None = None,
         origin: dict[str, Any] | None = None,
     ) -> None:
-        if not train:
-            raise UserError("train: no examples found; at least one is wanted.")
-        check_fits(model.config, tokenizer)
-        if any(array.dtype != mx.float32 for _, array in tree_flatten(model.trainable_parameters())):
-            raise UserError("model: half types found; train in float32, and call set_dtype afterwards.")
+        _check(model, tokenizer, train)
         self.model, self.tokenizer, self.options = model, tokenizer, options
         self.examples, self._validation = train, validation
         self._folder, self._observer, self._origin = folder, observer or Observer(), origin or {}
@@ -115,22 +111,15 @@ class Trainer:
 
     def take_up(self, state: TrainingState, name: str) -> None:
         """Go on from what `state` gave; `name` stands in the message of the `UserError` for what does not fit."""
-        if state.values.get("examples") != self._fingerprint():
+        if state.values.get("examples") != fingerprint(self.examples):
             raise UserError(f"{name}: was trained on other text; give the same corpus and tokenizer to resume.")
-        self._check_options(state.values["options"], name)
+        self.options.check_resumes(TrainingOptions.from_dict(state.values["options"], name), name)
         if state.arrays["weights"].shape != self._weights.shape:
             raise UserError(f"{name}: its training state is that of another model.")
         self._weights = state.arrays["weights"]
         self._moments = state.arrays["moment1"], state.arrays["moment2"]
         self._snapshots.kept.extend(state.arrays[f"snapshot{i}"] for i in range(state.values["snapshots"]))
         self._progress = Progress.from_dict(state.values)
-
-    def _check_options(self, before: dict[str, Any], name: str) -> None:
-        now, before = asdict(self.options), asdict(TrainingOptions.from_dict(before, name))
-        changed = [option for option in now if option != "steps" and now[option] != before[option]]
-        if changed:
-            found = f"{changed[0]} = {now[changed[0]]!r}"
-            raise UserError(f"{name}: was trained with {changed[0]} = {before[changed[0]]!r}; {found} found.")
 
     def _batches(self) -> Iterator[Batch]:
         """The batches from the present place on; the place moves before a batch is used."""
@@ -186,7 +175,9 @@ class Trainer:
 
     @property
     def _out_of_patience(self) -> bool:
-        return bool(self.options.patience) and self._progress.waited >= self.options.patience
+        """Only the first of the peers measures, so that only it knows."""
+        patience = self.options.patience if self._peers.rank == 0 else 0
+        return patience > 0 and self._progress.waited >= patience
 
     @property
     def _average(self) -> mx.array:
@@ -214,14 +205,15 @@ class Trainer:
         values: dict[str, Any] = {
             "options": asdict(self.options),
             "origin": self._origin,
-            "examples": self._fingerprint(),
+            "examples": fingerprint(self.examples),
             "snapshots": len(self._snapshots.kept),
         }
         return TrainingState(values | self._progress.to_dict(), arrays)
 
-    def _fingerprint(self) -> str:
-        """Of the examples and their order."""
-        digest = hashlib.sha256()
-        for example in self.examples:
-            digest.update(repr((example.source, example.target)).encode())
-        return digest.hexdigest()[:16]
+
+def _check(model: Translator, tokenizer: TextTokenizer, train: Sequence[Example]) -> None:
+    if not train:
+        raise UserError("train: no examples found; at least one is wanted.")
+    check_fits(model.config, tokenizer)
+    if any(array.dtype != mx.float32 for _, array in tree_flatten(model.trainable_parameters())):
+        raise UserError("model: half types found; train in float32, and call set_dtype afterwards.")

@@ -15,6 +15,8 @@ from mlxdecoder.text.tokenizer import Tokenizer
 from mlxdecoder.text.toy import make_pairs
 from mlxdecoder.training.checkpoint import save_checkpoint
 from tests.builders import lively
+from tests.pretrained.folders import FIXTURES
+from tests.pretrained.spoken import spoken
 
 Capture = pytest.CaptureFixture[str]
 CORPUS = "The black cat sleeps.\tLe chat noir dort.\n\n\tRien.\nI see it.\t\nHe does not like me.\tIl ne m'aime pas.\n"
@@ -99,6 +101,29 @@ def test_gold_of_every_second_pair_chooses_and_that_of_the_others_scores(tmp_pat
     assert "40" in capsys.readouterr().out
 
 
+def test_the_pairs_that_are_chosen_by_are_not_scored(tmp_path: Path, capsys: Capture) -> None:
+    """The links of every second pair are right, those of the others wrong: the choice sees but the first."""
+    lines = [("The black cat sleeps.", "Le chat noir dort."), ("The old dog runs.", "Le vieux chien court.")] * 4
+    gold = ["0-0 1-2 2-1 3-3", "0-3 1-3 2-3 3-0"] * 4
+    (tmp_path / "pairs.tsv").write_text("".join(f"{one}\t{other}\n" for one, other in lines), encoding="utf-8")
+    (tmp_path / "gold.txt").write_text("\n".join(gold), encoding="utf-8")
+    files = ["--corpus", str(tmp_path / "pairs.tsv"), "--gold", str(tmp_path / "gold.txt")]
+    assert main(["align", *files, "--json"]) == 0
+    told = capsys.readouterr()
+    assert "chosen by 4 pairs with gold alignments: error rate 0.0%" in told.err
+    (scores,) = json.loads(told.out)["scores"].values()
+    assert scores["pairs"] == 4 and scores["error_rate"] == 1
+
+
+@pytest.mark.parametrize("limit", ["0", "-1"])
+def test_a_limit_of_nothing_is_refused(corpus: Path, capsys: Capture, limit: str) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["align", "--corpus", str(corpus), "--limit", limit])
+    told = capsys.readouterr()
+    assert (stop.value.code, told.out) == (2, "")
+    assert f"--limit: found {limit}" in told.err
+
+
 @pytest.mark.slow
 def test_the_toy_grammar_is_scored_by_its_parts(capsys: Capture) -> None:
     assert main(["align", "--toy", "--json"]) == 0
@@ -132,3 +157,35 @@ def test_what_is_wrong_is_refused_in_one_line(
     assert main(["align", *arguments]) == 2
     told = capsys.readouterr()
     assert said in told.err and told.err.count("mlxdecoder align:") == 1 and told.out == ""
+
+
+@pytest.mark.parametrize("name", ["marian", "t5"])
+def test_a_folder_from_elsewhere_links_the_words_of_the_lines(name: str, tmp_path: Path, capsys: Capture) -> None:
+    folder, corpus = spoken(name, tmp_path / name), tmp_path / "pairs.tsv"
+    rows = [("the cat  sings , and runs", "Un élève chante à l’école."), ("", "a"), ("a dog", "un")]
+    corpus.write_text("".join(f"{source}\t{target}\n" for source, target in rows), encoding="utf-8")
+    assert main(["align", "--model", str(folder), "--corpus", str(corpus), "--layer", "1"]) == 0
+    found = lines(capsys)
+    assert [bool(line) for line in found] == [True, False, True]
+    for (source, target), line in zip(rows, found, strict=True):
+        sizes = len(source.split()), len(target.split())
+        for link in line.split():
+            assert all(0 <= int(word) < size for word, size in zip(link.split("-"), sizes, strict=True))
+    assert main(["align", "--model", str(folder), "--corpus", str(corpus), "--json"]) == 0
+    first = json.loads(lines(capsys)[0])
+    assert first["source_words"] == rows[0][0].split() and first["target_words"] == rows[0][1].split()
+
+
+def test_without_a_tokenizer_ids_are_aligned_and_text_is_refused(tmp_path: Path, capsys: Capture) -> None:
+    corpus = tmp_path / "pairs.tsv"
+    corpus.write_text("5 6 7\t8 9\n", encoding="utf-8")
+    arguments = ["align", "--model", str(FIXTURES / "marian"), "--corpus", str(corpus), "--layer", "0"]
+    assert main(arguments) == 0 and lines(capsys)[0]
+    corpus.write_text("the cat\t8 9\n", encoding="utf-8")
+    assert main(arguments) == 2
+    assert "without a tokenizer; give it ids" in capsys.readouterr().err
+
+
+def test_a_language_model_is_refused_with_what_it_is_good_for(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["align", "the cat", "--model", str(spoken("gpt2", tmp_path / "gpt2"))]) == 2
+    assert "a translator is wanted. For a language model: mlxdecoder" in capsys.readouterr().err

@@ -12,6 +12,9 @@ from typing import Any
 import pytest
 
 from mlxdecoder.cli import make_parser
+from mlxdecoder.translate import load
+from tests.commands.line_ends import write_line_ends
+from tests.perplexity import perplexity_of
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -47,7 +50,8 @@ def test_the_whole_test_set_counts(run: Run, test_set: list[Path]) -> None:
     found = evaluated(run, "--corpus", *test_set)
     assert found["pairs"] == len(SOURCES)
     assert found["model"] == "the packaged toy model"
-    assert found["perplexity"] > 1
+    both = [pair for pair in zip(SOURCES, WANTED, strict=True) if all(pair)]
+    assert found["perplexity"] == pytest.approx(perplexity_of(load(), both), rel=1e-4)
     assert list(found["systems"]) == ["greedy", "beam 5"]
     for scores in found["systems"].values():
         assert scores["exact_match"] == pytest.approx(3 / 5)
@@ -115,12 +119,11 @@ def test_sources_that_the_model_cannot_read_are_warned_of(run: Run, tmp_path: Pa
         (["--corpus", "shorter", "shorter", "--hypotheses", "longer", "--beam", 2], "--beam: is for a model"),
         (["--hypotheses", "longer"], "--corpus"),
         (["--columns", 1, 2], "--columns: is for a corpus"),
-        (["--limit", 0], "--limit 0"),
         (["--search", "greedy", "--beam", 2], "--beam: is for the beam"),
-        (["--beam", 0], "beam = 0"),
-        (["--batch-size", 0], "batch_size = 0"),
-        (["--corpus", "shorter", "shorter", "--max-tokens", 0], "max_tokens = 0"),
-        (["--corpus", "shorter", "shorter", "--moses", "xx"], "moses = 'xx'"),
+        (["--beam", 0], "--beam 0"),
+        (["--batch-size", 0], "--batch-size 0"),
+        (["--corpus", "shorter", "shorter", "--max-tokens", 0], "--max-tokens 0"),
+        (["--corpus", "shorter", "shorter", "--moses", "xx"], "--moses 'xx'"),
     ],
 )
 def test_a_wrong_request_is_answered_in_two_lines_at_most_and_status_2(
@@ -135,6 +138,13 @@ def test_a_wrong_request_is_answered_in_two_lines_at_most_and_status_2(
     assert len(err.strip().splitlines()) <= 2
 
 
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_limit_of_nothing_is_refused(run: Run, limit: int) -> None:
+    status, out, err = run("evaluate", "--limit", limit)
+    assert (status, out) == (2, "")
+    assert f"--limit: found {limit}" in err
+
+
 def test_a_missing_library_is_named_with_its_extra(
     run: Run, test_set: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,11 +154,55 @@ def test_a_missing_library_is_named_with_its_extra(
     assert "mlxdecoder[eval]" in err
 
 
-def test_a_file_that_cannot_be_written_costs_no_figures(run: Run, test_set: list[Path]) -> None:
-    status, out, err = run("evaluate", "--corpus", *test_set, "--out", test_set[0] / "made.fr")
-    assert status == 2
-    assert "BLEU" in out
-    assert str(test_set[0]) in err
+def test_a_place_that_cannot_be_written_is_told_before_anything_is_translated(
+    run: Run, test_set: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mlxdecoder.commands.evaluate.evaluate", None)
+    for place in (test_set[0] / "made.fr", test_set[0].parent):
+        status, out, err = run("evaluate", "--corpus", *test_set, "--out", place)
+        assert (status, out) == (2, "")
+        assert str(test_set[0].parent) in err
+        assert err.count("\n") == 1
+
+
+def test_what_is_read_is_not_replaced(run: Run, test_set: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    before = [path.read_bytes() for path in test_set]
+    monkeypatch.chdir(test_set[0].parent)
+    Path("link").symlink_to(test_set[0])
+    for place in (*test_set, "link", f"../{test_set[0].parent.name}/{test_set[1].name}"):
+        status, out, err = run("evaluate", "--corpus", *test_set, "--out", place)
+        assert (status, out) == (2, "")
+        assert f"--out {place}: is the same file as" in err
+    assert [path.read_bytes() for path in test_set] == before
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\x0b", "\x0c", "\x85", "\u2028"])
+def test_a_translation_is_one_line_whatever_ends_of_lines_the_model_writes(
+    run: Run, test_set: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    write_line_ends(monkeypatch, "evaluate", end)
+    status, _, err = run("evaluate", "--corpus", *test_set, "--search", "greedy", "--out", tmp_path / "made")
+    assert status == 0, err
+    lines = (tmp_path / "made").read_bytes().decode().splitlines()
+    assert lines == [*WANTED[:2], "", "Le chien court.", "Le chat dort.", "Je vois la grande maison."]
+
+
+def test_pairs_that_are_too_long_are_counted(run: Run, tmp_path: Path) -> None:
+    lines = ["The cat sleeps.\tLe chat dort.", "cat " * 600 + "\tLe chat.", "The cat.\t" + "chat " * 600]
+    (tmp_path / "a.tsv").write_text("\n".join(lines), encoding="utf-8")
+    assert "2 pairs have a side of more than 512 pieces" in run("evaluate", "--corpus", tmp_path / "a.tsv")[1]
+    found = evaluated(run, "--corpus", tmp_path / "a.tsv")
+    assert found["too_long"] == 2
+    assert found["perplexity"] == pytest.approx(perplexity_of(load(), [("The cat sleeps.", "Le chat dort.")]), rel=1e-4)
+
+
+def test_the_tokens_of_bleu_are_those_of_the_script_unless_others_are_asked_for(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("The cat.\t我喜欢黑猫。\nThe dog.\t我喜欢白狗。\n", encoding="utf-8")
+    (tmp_path / "made").write_text("我喜欢白猫。\n我喜欢白狗。\n", encoding="utf-8")
+    scored = ("--corpus", tmp_path / "a.tsv", "--hypotheses", tmp_path / "made")
+    for asked, told in (((), "tok:zh"), (("--tokenize", "char"), "tok:char"), (("--tokenize", "13a"), "tok:13a")):
+        (scores,) = evaluated(run, *scored, *asked)["systems"].values()
+        assert told in scores["bleu"]["signature"]
 
 
 def test_nothing_is_required_so_that_other_evaluations_can_stand_beside_this_one() -> None:

@@ -30,6 +30,8 @@ def write(path: Path, *lines: str) -> str:
         Origin([], None),
         Origin(["a.tsv"], 10),
         Origin(["a.csv"], None, ("no-mask",), Choice(columns=("en", "2"))),
+        Origin(["a.csv"], None, (), Choice(header=False)),
+        Origin(["a.csv"], None, (), Choice(header=True)),
         Origin(["a.tmx"], None, (), Choice(languages=("en", "fr")), ("b.tmx",)),
     ],
 )
@@ -53,6 +55,20 @@ def test_the_pairs_to_measure_by_are_those_of_the_other_corpus_and_leaks_are_dro
     assert 'a.csv: CSV, UTF-8, header; source: column "en", target: column "fr"' in text.said
 
 
+@pytest.mark.parametrize(("count", "held_out"), [(10, 2), (14, 2), (2504, 500), (3000, 500)])
+def test_a_fifth_is_held_out_but_never_more_than_500_pairs(tmp_path: Path, count: int, held_out: int) -> None:
+    corpus = write(tmp_path / "a.tsv", *(f"word {n}\tmot {n}" for n in range(count)))
+    text = Origin([corpus], None).read()
+    assert (len(text.train), len(text.validation)) == (count - held_out, held_out)
+
+
+def test_fewer_are_held_out_where_pairs_hang_together_by_a_sentence(tmp_path: Path) -> None:
+    corpus = write(tmp_path / "a.tsv", *(f"hello\tbonjour {n}" for n in range(19)), "cat\tchat")
+    text = Origin([corpus], None).read()
+    assert text.validation == [Pair("cat", "chat")]
+    assert len(text.train) == 19
+
+
 def test_a_corpus_of_which_nothing_is_left_is_refused(tmp_path: Path) -> None:
     corpus = write(tmp_path / "a.tsv", "one\tun", "two\tdeux")
     with pytest.raises(UserError, match="--validation: every pair of a.tsv shares a sentence with a.tsv"):
@@ -71,6 +87,17 @@ def test_a_run_is_measured_by_another_corpus_and_resumes(run: Run, tmp_path: Pat
     status, said, err = run("train", "--resume", "--out", out, "--steps", 3)
     assert status == 0, err
     assert "8 pairs to train on, 2 to measure by" in said
+
+
+def test_at_the_end_what_was_measured_by_is_translated_and_nothing_that_was_too_long_for_it(
+    run: Run, tmp_path: Path
+) -> None:
+    corpus = write(tmp_path / "a.tsv", *(f"en {n}\tfr {n}" for n in range(9)))
+    other = write(tmp_path / "b.tsv", "one en\tun fr", "en " * 30_000 + "\tfr", "en\t" + "fr " * 101, "two\tdeux")
+    status, out, err = run("train", "--corpus", corpus, "--validation", other, "--out", tmp_path / "run", *SMALL)
+    assert status == 0, err
+    assert "over 2 sentences, greedy" in out
+    assert [line for line in out.splitlines() if "(wanted: " in line] == ["    (wanted: un fr)", "    (wanted: deux)"]
 
 
 def test_a_run_with_chosen_languages_resumes(run: Run, tmp_path: Path) -> None:
@@ -98,6 +125,10 @@ def test_a_run_with_chosen_languages_resumes(run: Run, tmp_path: Path) -> None:
         (["--corpus", "a", "--validation", "a", "b", "c"], "--validation: 3 files found"),
         (["--resume", "--languages", "en", "fr"], "--languages: a resumed run goes on as it began"),
         (["--resume", "--validation", "a"], "--validation: a resumed run goes on as it began"),
+        (["--resume", "--limit", 5], "--limit: a resumed run goes on as it began"),
+        (["--resume", "--no-header"], "--header: a resumed run goes on as it began"),
+        (["--resume", "--vocab-size", 0], "--vocab-size: a resumed run goes on as it began"),
+        (["--resume", "--toy"], "--toy: a resumed run goes on as it began"),
     ],
 )
 def test_what_makes_no_sense_is_refused(run: Run, tmp_path: Path, arguments: list[str], message: str) -> None:

@@ -13,7 +13,7 @@ from mlx.utils import tree_flatten
 
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.models import make_model
-from mlxdecoder.recall import Recall, experiments, measure, toys
+from mlxdecoder.recall import TASKS, Recall, experiments, measure, toys
 from mlxdecoder.training import save_checkpoint
 from mlxdecoder.translate import load
 
@@ -52,8 +52,8 @@ class TestModel:
 
     def test_text_names_promise_truth_refusals_and_caches(self, run: Run, folder: Path) -> None:
         _, out, _ = run("evaluate", "recall", "--model", folder, "--lengths", 8, 20, "--rows", 2, "--tasks", "copy")
-        assert "configured for 16 tokens, effective for none" in out
-        assert "copy: effective for none" in out
+        assert "configured for 16 tokens, effective 0." in out
+        assert "copy: effective 0\nAsked: a mark, words, the mark again" in out
         assert "needle" not in out
         assert "20 tokens were refused: " in out
         assert "bytes by formula" in out
@@ -78,6 +78,19 @@ class TestToys:
         for name, row in experiments.measured()["schemes"].items():
             assert str(row["recall"]["effective_length"]) in rows[name]
         assert "refused" in rows["learned"]
+
+    @recorded
+    def test_words_that_the_table_uses_are_explained(self, run: Run) -> None:
+        _, out, _ = run("evaluate", "recall")
+        record = experiments.measured()
+        assert "Effective: at least 90% is right" in out
+        assert "rotary, linear, ntk, dynamic or yarn: " in out
+        for task in TASKS:
+            assert f"\n{task}: " in out
+        for name, row in record["schemes"].items():
+            curve = Recall.from_dict(row["recall"])
+            little = "steps" in row and curve.worst(record["trained_length"]) < curve.threshold
+            assert (f"{name}: {curve.worst(record['trained_length']):.0%} at the trained length" in out) == little
 
     @recorded
     def test_its_figure_is_drawn(self, run: Run, tmp_path: Path) -> None:
@@ -115,9 +128,9 @@ class TestToys:
         (["--train", "none", "--seed", -1], "seed"),
         (["--model", "nowhere"], "nowhere"),
         (["--out", "picture.bmp"], "picture.bmp"),
-        (["--model", "FOLDER", "--lengths", 4], "lengths: 4"),
-        (["--model", "FOLDER", "--rows", 0], "rows = 0"),
-        (["--model", "FOLDER", "--threshold", 2], "threshold = 2"),
+        (["--model", "FOLDER", "--lengths", 4], "--lengths: 4"),
+        (["--model", "FOLDER", "--rows", 0], "--rows 0"),
+        (["--model", "FOLDER", "--threshold", 2], "--threshold 2"),
         (["--model", "FOLDER", "--seed", -1], "seed"),
     ],
 )
@@ -133,7 +146,7 @@ def test_a_translator_is_no_language_model(run: Run) -> None:
 
     status, _, err = run("evaluate", "recall", "--model", files("mlxdecoder.assets") / "model")
     assert status == 2
-    assert "Translator found, a language model wanted" in err
+    assert "model: holds a translator; recall asks language models" in err
 
 
 @recorded

@@ -64,6 +64,12 @@ class TestKnownFunctions:
         assert found.lengths == [8, 16, 20, 24]
         assert (found.effective_length(), found.worst(20)) == (16, 0.0)
 
+    def test_lengths_for_which_there_are_too_few_words_are_noted_and_cost_no_others(self) -> None:
+        found = measure_function(looks_up, config(), [8, 16, 400], rows=2)
+        assert list(found.refused) == [400]
+        assert "vocabulary" in found.refused[400]
+        assert {cell.length for cell in found.cells if cell.accuracy == 1} >= {8, 16}
+
     def test_the_same_seed_asks_the_same(self) -> None:
         seen: list[list[np.ndarray]] = []
         for seed in (3, 3, 4):
@@ -79,6 +85,14 @@ class TestKnownFunctions:
         found = measure_function(lambda tokens: sizes.add(len(tokens)) or looks_up(tokens), config(), [16], rows=7)
         assert found == whole
         assert sizes == {3, 1}
+
+    def test_rows_whose_scores_would_fill_the_memory_are_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        model = small("language_model", target_vocab=80, n_heads=2)
+        monkeypatch.setattr(measuring, "MOST_SCORES", 2 * 16**2)
+        found = measure(model, [8, 16, 20], rows=1)
+        assert list(found.refused) == [20]
+        assert f"{2 * 20**2 * 4:,} bytes" in found.refused[20]
+        assert {cell.length for cell in found.cells} == {8, 16}
 
     def test_progress_names_what_comes(self) -> None:
         told: list[tuple[str, int]] = []
@@ -160,7 +174,6 @@ class TestModels:
     [
         ({"lengths": []}, "lengths"),
         ({"lengths": [16, 7]}, "lengths: 7"),
-        ({"lengths": [400]}, "length: 200 different words"),
         ({"tasks": []}, "tasks"),
         ({"tasks": ["haystack"]}, "tasks: 'haystack'.*associative, copy, needle"),
         ({"rows": 0}, "rows"),

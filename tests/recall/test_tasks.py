@@ -98,3 +98,11 @@ class TestAlphabet:
     def test_too_few_ids_at_all(self) -> None:
         with pytest.raises(UserError, match="target_vocab = 4"):
             Alphabet.of(ModelConfig(architecture="language_model", target_vocab=4))
+
+
+@pytest.mark.parametrize("task", ["associative", "copy"])
+def test_the_lengths_that_a_small_vocabulary_is_enough_for_are_named(task: str) -> None:
+    ids, random = Alphabet(1, 4, np.arange(5, 14)), np.random.default_rng(0)
+    with pytest.raises(UserError, match="enough for lengths up to 19"):
+        TASKS[task](random, ids, 1, 20, distances(task, 20)[-1])
+    TASKS[task](random, ids, 1, 19, distances(task, 19)[-1])

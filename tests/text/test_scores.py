@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlxdecoder.errors import UserError
-from mlxdecoder.text import scores
+from mlxdecoder.text import metrics, scores
 from mlxdecoder.text.scores import Scorer, bleu
 
 SENTENCES = st.lists(st.sampled_from("the cat sat on a Mat . Rug".split()), max_size=9).map(" ".join)
@@ -52,6 +52,60 @@ def test_punctuation_is_split_off_by_sacrebleu_and_the_signature_says_so() -> No
     assert "tok:13a" in signature
     assert "case:mixed" in signature
     assert "version:" in signature
+
+
+@pytest.mark.parametrize(
+    ("made", "wanted", "tokens"),
+    [
+        ("我喜欢黑猫和白狗", "我喜欢黑猫和黑狗", "zh"),
+        ("私は黒い猫が好きです", "私は白い猫が好きです", "char"),
+        ("나는검은고양이를좋아한다", "나는흰고양이를좋아한다", "char"),
+        ("ฉันชอบแมวดำ", "ฉันชอบแมวขาว", "char"),
+        ("ខ្ញុំចូលចិត្តឆ្មាខ្មៅ", "ខ្ញុំចូលចិត្តឆ្មាស", "char"),
+    ],
+)
+def test_writing_without_spaces_is_compared_by_characters(
+    made: str, wanted: str, tokens: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no dictionary is installed; of Han alone, sacreBLEU's tokens for Chinese are characters."""
+    monkeypatch.setattr(metrics, "find_spec", lambda _: None)
+    score, signature = bleu([made], [wanted])
+    assert score == pytest.approx(multi_bleu([" ".join(made)], [" ".join(wanted)]))
+    assert f"tok:{tokens}|" in signature
+    found = Scorer([wanted], lowercase=True).score({"it": [made]})["it"]
+    assert found.bleu.value == found.bleu_lowercase.value == pytest.approx(score)
+    assert found.length_ratio == pytest.approx(len(made) / len(wanted))
+
+
+@pytest.mark.parametrize(
+    ("references", "name"),
+    [
+        (["The black cat.", "Кот спит.", "القط ينام"], "13a"),
+        (["", "123!"], "13a"),
+        (["He lives in 北京 now, and is happy there."], "13a"),
+        (["我喜欢 Transformer 模型"], "zh"),
+        (["「の」是一个日文假名，写起来很容易"], "zh"),
+        (["東京大学の学生"], "ja-mecab"),
+        (["나는 고양이를 좋아한다"], "ko-mecab"),
+        (["ฉันชอบแมว", "The cat."], "char"),
+    ],
+)
+def test_the_tokenizer_is_that_for_the_script_of_the_references(
+    references: list[str], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metrics, "find_spec", lambda _: True)
+    assert metrics.tokenizer_for(references) == name
+
+
+def test_another_tokenizer_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Scorer(["a-b c d e."], tokenize="none").score({"it": ["a-b c d e ."]})["it"].bleu
+    assert found.value == pytest.approx(sacrebleu.corpus_bleu(["a-b c d e ."], [["a-b c d e."]], tokenize="none").score)
+    assert "tok:none" in found.signature
+    with pytest.raises(UserError, match=r"tokenize = 'words': one of 13a, "):
+        Scorer(["a"], tokenize="words")
+    monkeypatch.setattr(metrics, "find_spec", lambda _: None)
+    with pytest.raises(UserError, match=r"tokenize = 'ko-mecab': is not installed: pip install 'sacrebleu\[ko\]'"):
+        Scorer(["a"], tokenize="ko-mecab")
 
 
 def test_a_reference_too_few_is_refused() -> None:

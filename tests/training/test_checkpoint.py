@@ -1,5 +1,6 @@
 """A checkpoint is whole or it is refused, with one line that names the file and the reason."""
 
+import errno
 import hashlib
 import json
 import os
@@ -114,6 +115,17 @@ def test_a_file_cut_short_or_gone_is_named(saved, name, known):
         assert name in refusal(saved)
     (saved / name).unlink()
     assert name in refusal(saved)
+
+
+def test_a_full_disk_is_told_with_the_name_that_was_asked_for_and_leaves_nothing(tmp_path, tokenizer, monkeypatch):
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left") as told:
+        save(tmp_path / "model", tokenizer)
+    assert told.value.filename == str(tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_another_tokenizer_is_refused_with_both_fingerprints(saved, tokenizer):

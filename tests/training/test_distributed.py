@@ -107,7 +107,7 @@ def assert_same_weights(out, wanted):
     found, wanted = (load_safetensors(RunFolder(path).newest() / "weights.safetensors")[0] for path in (out, wanted))
     for name in wanted:
         if not name.endswith("key.bias"):
-            np.testing.assert_allclose(np.array(found[name]), np.array(wanted[name]), atol=1e-4, err_msg=name)
+            np.testing.assert_allclose(np.array(found[name]), np.array(wanted[name]), atol=1e-5, err_msg=name)
 
 
 def test_two_processes_that_mlx_launches_have_the_losses_of_one(run, corpus, tmp_path):

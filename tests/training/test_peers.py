@@ -1,6 +1,8 @@
 """Who trains with whom: alone unless launched together, and what goes wrong on the way is told in words."""
 
+import os
 import signal
+import threading
 from dataclasses import replace
 
 import mlx.core as mx
@@ -9,7 +11,8 @@ import pytest
 from mlxdecoder.commands import train_together
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.errors import UserError
-from mlxdecoder.training.peers import ALONE, join
+from mlxdecoder.training import peers as module
+from mlxdecoder.training.peers import ALONE, Peers, join
 from mlxdecoder.training.prepare import fresh_model
 from mlxdecoder.training.trainer import Trainer
 from tests.training.pretended import OneOf
@@ -34,9 +37,9 @@ def test_a_launch_of_one_process_is_alone_too(monkeypatch, tmp_path):
     assert join() is ALONE
 
 
-@pytest.mark.parametrize("hosts", ["no json", '[["nowhere"], ["127.0.0.1:1"]]'])
+@pytest.mark.parametrize("hosts", [b"no json", b'[["nowhere"], ["127.0.0.1:1"]]', b"\xff\xfe"])
 def test_hosts_that_cannot_be_read_are_refused(monkeypatch, tmp_path, hosts):
-    (tmp_path / "hosts").write_text(hosts)
+    (tmp_path / "hosts").write_bytes(hosts)
     monkeypatch.setenv("MLX_RANK", "1")
     monkeypatch.setenv("MLX_HOSTFILE", str(tmp_path / "hosts"))
     with pytest.raises(UserError, match="process 1, on .*: cannot connect with the others"):
@@ -62,3 +65,41 @@ def test_each_process_drops_out_others(prepared, options, dropout, alike):
         Trainer(model, prepared.tokenizer, train, [], replace(options, steps=1)).run(peers)
         losses += peers.losses
     assert (losses[0] == losses[1]) == alike
+
+
+class SecondOfTwo:
+    """A group of MLX's, seen from the second process."""
+
+    def rank(self):
+        return 1
+
+    def size(self):
+        return 2
+
+
+@pytest.mark.parametrize("wait", [lambda peers: peers.any(False), lambda peers: peers.share({}, {})])
+def test_nothing_is_waited_for_without_an_end(monkeypatch, capsys, wait):
+    """The first process says nothing until this one has given up."""
+    ended = threading.Event()
+
+    def silence(message, **_):
+        assert ended.wait(60)
+        raise RuntimeError("gone")
+
+    monkeypatch.setattr(module, "WORK", 0.01)
+    monkeypatch.setattr(os, "_exit", lambda status: ended.set())
+    monkeypatch.setattr(mx.distributed, "all_sum", silence)
+    with pytest.raises(UserError, match="process 1 of 2"):
+        wait(Peers(SecondOfTwo()))
+    assert "nothing heard from the others" in capsys.readouterr().err
+
+
+def test_only_the_process_that_measures_ends_a_run_for_want_of_patience(prepared, options):
+    """The others have the state of the beginning, be it that of a run that patience had ended."""
+    options = replace(options, steps=8, evaluate_every=2, patience=1)
+    model = fresh_model(TINY, prepared.tokenizer, seed=0)
+    trainer = Trainer(model, prepared.tokenizer, prepared.train, [], options)
+    state = trainer.state()
+    trainer.take_up(replace(state, values=state.values | {"waited": 1}), "state")
+    trainer.run(OneOf(1, 2))
+    assert trainer.step == 8
