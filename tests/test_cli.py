@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 import pytest
@@ -184,6 +186,18 @@ def test_a_corpus_trains_resumes_and_translates(run, tmp_path):
     assert out.count("\n") == 1
 
 
+@contextmanager
+def interruptible(command, **options):
+    """A process that heeds Ctrl-C even where these tests run in the background, and that does not outlive its test."""
+    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes, **options, preexec_fn=heed) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 def test_a_reader_that_has_seen_enough_is_no_error():
     command = f"yes 'The cat sleeps.' | head -n 3000 | {sys.executable} -m mlxdecoder translate | head -n 1"
     finished = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120)
@@ -203,14 +217,12 @@ def test_a_program_gets_its_answer_before_it_asks_again():
 
 def test_an_interrupt_while_it_waits_for_a_line_ends_it_quietly():
     command = [sys.executable, "-m", "mlxdecoder", "translate"]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, bufsize=1) as process:
+    with interruptible(command, stdin=subprocess.PIPE, bufsize=1) as process:
         process.stdin.write("The cat sleeps.\n")
         assert process.stdout.readline() == "Le chat dort.\n"
         process.send_signal(signal.SIGINT)
-        said = process.stderr.read()  # while stdin stays open, as that of a terminal does
-        assert process.wait(timeout=60) == 130
-    assert said.split() == "mlxdecoder: interrupted; nothing more was saved.".split()
+        assert process.wait(timeout=60) == 130  # while stdin stays open, as that of a terminal does
+        assert process.stderr.read().split() == "mlxdecoder: interrupted; nothing more was saved.".split()
 
 
 def test_a_bad_byte_costs_the_lines_behind_it_only(run):
@@ -249,7 +261,7 @@ def test_training_goes_on_when_its_reader_leaves_and_saves_when_it_is_stopped(tm
     subprocess.run(["bash", "-c", command], capture_output=True, timeout=300)
     assert json.loads((out / "run.json").read_text())["newest"] == "step-0000010"
     command = [sys.executable, "-m", "mlxdecoder", "train", "--resume", "--out", str(out), "--steps", "100000"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with interruptible(command) as process:
         while "step-0000010" in (out / "run.json").read_text() and process.poll() is None:
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
