@@ -8,6 +8,7 @@ import sys
 import time
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -215,11 +216,17 @@ def test_a_program_gets_its_answer_before_it_asks_again():
         process.stdin.close()
 
 
-def test_an_interrupt_while_it_waits_for_a_line_ends_it_quietly():
-    command = [sys.executable, "-m", "mlxdecoder", "translate"]
+GPT2 = Path(__file__).parent / "pretrained" / "fixtures" / "gpt2"
+
+
+@pytest.mark.parametrize(
+    ("command", "line"), [("translate", "The cat sleeps."), (f"generate --max-tokens 3 --model {GPT2}", "5 6 7")]
+)
+def test_an_interrupt_while_it_waits_for_a_line_ends_it_quietly(command, line):
+    command = [sys.executable, "-m", "mlxdecoder", *command.split()]
     with interruptible(command, stdin=subprocess.PIPE, bufsize=1) as process:
-        process.stdin.write("The cat sleeps.\n")
-        assert process.stdout.readline() == "Le chat dort.\n"
+        process.stdin.write(line + "\n")
+        assert process.stdout.readline().strip()
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=60) == 130  # while stdin stays open, as that of a terminal does
         assert process.stderr.read().split() == "mlxdecoder: interrupted; nothing more was saved.".split()

@@ -42,15 +42,6 @@ def add_model(parser: argparse.ArgumentParser, *, required: bool = False) -> Non
     parser.add_argument("--model", metavar="DIR", required=required, help=f"{said}{default}")
 
 
-def add_drawing(parser: argparse.ArgumentParser) -> None:
-    """The options of a sampler."""
-    parser.add_argument("--temp", type=float, default=0.0, help="draw at this temperature instead (default: 0)")
-    parser.add_argument("--top-k", type=int, default=0, help="draw from the k best tokens")
-    parser.add_argument("--top-p", type=float, default=1.0, help="draw from the best tokens that hold this mass")
-    parser.add_argument("--min-p", type=float, default=0.0, help="draw from tokens with this share of the best one's")
-    parser.add_argument("--seed", type=int, help="makes the same draws again")
-
-
 def as_language_model(checkpoint: Checkpoint, who: str) -> LanguageModel:
     """The model of a checkpoint; raises `UserError`, which says what another one is good for, when it is none."""
     if isinstance(checkpoint.model, LanguageModel):

@@ -6,23 +6,23 @@ import argparse
 import math
 import sys
 from collections.abc import Collection, Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 import mlx.core as mx
 from tqdm import tqdm
 
 from mlxdecoder.beam import beam_search
+from mlxdecoder.commands.asked import add_drawing, lines_of_stdin, search_options
 from mlxdecoder.commands.common import (
     Subparsers,
     add_command,
-    add_drawing,
     add_json,
     add_model,
     as_language_model,
     print_json,
     warn_of_unknown,
 )
-from mlxdecoder.commands.translate import lines_at_hand
 from mlxdecoder.decoding import PROMPT_ROOM
 from mlxdecoder.errors import UserError
 from mlxdecoder.generate import Generation, generate
@@ -32,7 +32,6 @@ from mlxdecoder.quantized import BITS
 from mlxdecoder.sampling import Sampler
 from mlxdecoder.text.foreign.no_tokenizer import NoTokenizer
 from mlxdecoder.text.protocol import TextTokenizer
-from mlxdecoder.text.readers import read_lines
 from mlxdecoder.training.checkpoint import Checkpoint
 from mlxdecoder.translate import SearchOptions, load, one_line
 
@@ -112,32 +111,16 @@ def _search(options: argparse.Namespace) -> SearchOptions:
     bounded = next((name for name in OF_CACHES if getattr(options, name) is not None), None)
     if bounded and options.beam != 1:
         raise UserError(f"{bounded}: is for one hypothesis at a time; leave out --beam {options.beam}.")
-    return SearchOptions(
-        beam=options.beam,
-        temperature=options.temp,
-        top_k=options.top_k,
-        top_p=options.top_p,
-        min_p=options.min_p,
-        seed=options.seed,
-        max_tokens=options.max_tokens,
-        block_ngrams=options.block_ngrams,
-    )
+    return search_options(options)
 
 
 def _prompts(options: argparse.Namespace, checkpoint: Checkpoint) -> Iterator[Prompt]:
     if options.ids is not None:
         yield Prompt(" ".join(map(str, options.ids)), options.ids)
         return
-    for text in options.text or _lines():
+    for text in options.text or chain.from_iterable(lines_of_stdin("a text")):
         warn_of_unknown(checkpoint.tokenizer.unknown_characters(text))
         yield Prompt(text, checkpoint.read(text))
-
-
-def _lines() -> Iterator[str]:
-    if sys.stdin.isatty():
-        print("Type a text and press return; Ctrl-D ends.", file=sys.stderr)
-    for chunk in lines_at_hand(read_lines(sys.stdin.buffer)):
-        yield from chunk
 
 
 def _continue(model: LanguageModel, ids: list[int], options: argparse.Namespace, sampler: Sampler) -> Generation:

@@ -42,7 +42,7 @@ def test_a_line_that_is_too_long_stays_blank_and_is_told_by_its_number(run: Run)
 
 
 def test_lines_are_counted_on_over_several_pieces_of_the_input(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mlxdecoder.commands.translate.LINES_AT_ONCE", 2)
+    monkeypatch.setattr("mlxdecoder.commands.asked.LINES_AT_ONCE", 2)
     _, out, err = run("translate", stdin=f"\n\n\n{'cat ' * 600}\n\n".encode())
     assert out == "\n" * 5
     assert "line 4: not translated" in err
