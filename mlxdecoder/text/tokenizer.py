@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import operator
-import re
-import threading
-import time
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal
 
-from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
+from sentencepiece import SentencePieceProcessor
 
 from mlxdecoder.errors import UserError
 from mlxdecoder.files import write_bytes
 from mlxdecoder.labels import WORD_BEGIN
+from mlxdecoder.text.characters import ESCAPE_SIGN, prepare, printable, unescape
 from mlxdecoder.text.protocol import Cut
-
-PAD, UNKNOWN, BEGIN, END = 0, 1, 2, 3
-
-# SentencePiece writes a space as U+2581, and its trainer skips lines that hold U+2585. Both are escaped, with a
-# noncharacter (which no proper text holds) as the escape sign, so that text which holds them survives.
-_ESCAPES = (("\ufdd0", "\ufdd00"), ("\u2581", "\ufdd01"), ("\u2585", "\ufdd02"))
-_ESCAPE_SIGN = "\ufdd0".encode()
-
-_LARGEST_VOCABULARY = 1_000_000  # SentencePiece runs for ever when asked for 10**9, and no model here wants so many
+from mlxdecoder.text.vocabulary import BEGIN, END, PAD, UNKNOWN, learn_vocabulary
 
 # Any other normalisation, a lost space or a missing byte piece spoils this text.
 _PROBE = "x  \u202f\ufb01 \u2581\U0001f600"
@@ -70,17 +57,8 @@ class Tokenizer:
         second; what it raises stops the training. Raises UserError for text without a character, for lone surrogates,
         and when `vocab_size` is over a million or less than the special ids, the bytes and the alphabet take.
         """
-        if vocab_size > _LARGEST_VOCABULARY:
-            raise UserError(f"vocab_size: found {vocab_size:,}, wanted at most {_LARGEST_VOCABULARY:,}")
         report = progress or (lambda message: None)
-        texts = [text for line in lines if (text := _prepare(line))]
-        if not texts:
-            raise UserError("lines: no text to train a tokenizer on, every line is blank; give a text with words in it")
-        task = f"Training a vocabulary of {vocab_size:,} pieces on {len(texts):,} lines"
-        report(task)
-        model = _in_background(
-            lambda: _train(texts, vocab_size, kind), lambda seconds: report(f"{task}: {seconds:.0f} s")
-        )
+        model = learn_vocabulary([text for line in lines if (text := prepare(line))], vocab_size, kind, report)
         tokenizer = cls.from_bytes(model)
         report(f"Vocabulary of {tokenizer.vocab_size:,} pieces ready")
         if tokenizer.vocab_size < vocab_size:
@@ -133,7 +111,7 @@ class Tokenizer:
         Characters outside the vocabulary become bytes, so nothing is unknown, and text that looks like a special piece
         ("<s>") stays text. Raises UserError for a lone surrogate.
         """
-        ids: list[int] = self._processor.encode(_prepare(text))
+        ids: list[int] = self._processor.encode(prepare(text))
         return ids
 
     def encode_target(self, text: str) -> list[int]:
@@ -146,14 +124,14 @@ class Tokenizer:
         Padding, begin and end are skipped, the unknown id reads as U+2047, broken byte sequences as U+FFFD. Raises
         UserError for an id outside the vocabulary.
         """
-        return _unescape(self._processor.decode(self._checked(ids)))
+        return unescape(self._processor.decode(self._checked(ids)))
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """Give one label for each of `ids` [T], to be read by people: a space is U+2581, what has no ink is <U+202F>.
 
         Raises UserError for an id outside the vocabulary.
         """
-        return [printable(_unescape(self._processor.id_to_piece(index))) for index in self._checked(ids)]
+        return [printable(unescape(self._processor.id_to_piece(index))) for index in self._checked(ids)]
 
     def spelling(self, ids: Iterable[int]) -> list[bytes]:
         """Give what each of `ids` [T] adds to the text, in UTF-8, the space before a word included; b"" for marks.
@@ -171,7 +149,7 @@ class Tokenizer:
 
     def unknown_characters(self, text: str) -> list[str]:
         """The characters of `text` that the vocabulary does not have, so that they are read as bytes; each once."""
-        return [character for character in dict.fromkeys(_prepare(text)) if self._spells_out(character)]
+        return [character for character in dict.fromkeys(prepare(text)) if self._spells_out(character)]
 
     def _spells_out(self, character: str) -> bool:
         return any(self._processor.is_byte(index) for index in self.encode(character))
@@ -190,96 +168,9 @@ class Tokenizer:
         return indices
 
 
-def check_unicode(text: str) -> None:
-    """Raise `UserError` for a lone surrogate."""
-    surrogate = re.search("[\ud800-\udfff]", text)
-    if surrogate:
-        raise UserError(
-            f"text: a lone surrogate, U+{ord(surrogate[0]):04X}, at character {surrogate.start()}, "
-            "which is no Unicode text; read the text again with the right encoding"
-        )
-
-
-def printable(piece: str) -> str:
-    """`piece` with <U+202F> for what has no ink."""
-    return "".join(c if c.isprintable() else f"<U+{ord(c):04X}>" for c in piece)
-
-
 def _first_letters(spelling: Sequence[bytes]) -> Iterator[int]:
     """The byte of the text at which each piece begins, the space before it left out."""
     spelled, ends = b"".join(spelling), [0, *accumulate(map(len, spelling))]
     for at, piece in zip(ends, spelling, strict=False):
-        escapes = spelled[: max(at - 1, 0)].count(_ESCAPE_SIGN)  # each is a byte longer than what it stands for
+        escapes = spelled[: max(at - 1, 0)].count(ESCAPE_SIGN)  # each is a byte longer than what it stands for
         yield at + piece.startswith(b" ") - 1 - escapes
-
-
-def _prepare(text: str) -> str:
-    check_unicode(text)
-    return _escape(unicodedata.normalize("NFC", text).strip())
-
-
-def _escape(text: str) -> str:
-    for mark, escape in _ESCAPES:
-        text = text.replace(mark, escape)
-    return text
-
-
-def _unescape(text: str) -> str:
-    for mark, escape in reversed(_ESCAPES):
-        text = text.replace(escape, mark)
-    return text
-
-
-def _train(texts: Sequence[str], vocab_size: int, kind: str) -> bytes:
-    model = io.BytesIO()
-    try:
-        SentencePieceTrainer.train(
-            sentence_iterator=iter(texts),
-            model_writer=model,
-            model_type=kind,
-            vocab_size=max(vocab_size, END + 1),  # below it would not say how many are needed
-            hard_vocab_limit=False,
-            pad_id=PAD,
-            unk_id=UNKNOWN,
-            bos_id=BEGIN,
-            eos_id=END,
-            byte_fallback=True,
-            normalization_rule_name="identity",
-            remove_extra_whitespaces=False,
-            max_sentence_length=2**30,  # bytes, the largest it takes; longer lines would be dropped without a word
-            num_threads=1,  # the result depends on this number
-            minloglevel=2,
-        )
-    except (RuntimeError, ValueError) as error:
-        raise _explained(error, vocab_size, kind) from error
-    return model.getvalue()
-
-
-def _explained(error: Exception, vocab_size: int, kind: str) -> UserError:
-    found = re.search(r"required_chars\. \d+ vs (\d+)", str(error))
-    if found:
-        return UserError(
-            f"vocab_size: found {vocab_size}, wanted at least {found[1]}: 4 special ids, 256 bytes and the alphabet of "
-            "this text; ask for more pieces or train on a text with fewer different characters"
-        )
-    return UserError(f"SentencePiece cannot train a {kind!r} vocabulary of {vocab_size}: {error}")
-
-
-def _in_background(work: Callable[[], bytes], tick: Callable[[float], None]) -> bytes:
-    """Run `work` in a thread and `tick` every second beside it, so that Ctrl-C and what `tick` raises end the wait."""
-    result: Future[bytes] = Future()
-
-    def run() -> None:
-        try:
-            result.set_result(work())
-        except BaseException as error:
-            result.set_exception(error)
-
-    start = time.monotonic()
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(1.0)
-    while thread.is_alive():
-        tick(time.monotonic() - start)
-        thread.join(1.0)
-    return result.result()

@@ -27,7 +27,8 @@ from mlxdecoder.quantized import BITS, GROUP_SIZES, Quantization, quantize
 from mlxdecoder.safetensors import load_safetensors, sampled, save_safetensors
 from mlxdecoder.text.foreign import make_tokenizer
 from mlxdecoder.text.protocol import TextTokenizer
-from mlxdecoder.text.tokenizer import BEGIN, END, PAD, Tokenizer
+from mlxdecoder.text.tokenizer import Tokenizer
+from mlxdecoder.text.vocabulary import BEGIN, END, PAD
 from mlxdecoder.training.manifest import MANIFEST, check_manifest, check_named, read_json, write_json, write_manifest
 from mlxdecoder.training.weights import put_weights
 

@@ -18,7 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlxdecoder.errors import UserError
-from mlxdecoder.text.tokenizer import BEGIN, END, PAD, UNKNOWN, Tokenizer
+from mlxdecoder.text.tokenizer import Tokenizer
+from mlxdecoder.text.vocabulary import BEGIN, END, PAD, UNKNOWN
 
 LINES = [
     f"{who} {does} {what}{end}"

@@ -7,11 +7,11 @@ from typing import Any
 
 from mlxdecoder.errors import UserError, shown
 from mlxdecoder.labels import WORD_BEGIN
+from mlxdecoder.text.characters import check_unicode, printable
 from mlxdecoder.text.foreign import bounds
 from mlxdecoder.text.foreign.bounds import FILE
 from mlxdecoder.text.foreign.common import ForeignTokenizer, checked, cut_of
 from mlxdecoder.text.protocol import Cut
-from mlxdecoder.text.tokenizer import check_unicode, printable
 
 UNKNOWN = ("<unk>", "[UNK]")
 PROBE = "It is 5 o'clock, \u00e9t\u00e9 \U0001f600."

@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from sentencepiece import SentencePieceProcessor
 
 from mlxdecoder.errors import UserError
+from mlxdecoder.text.characters import check_unicode, printable
 from mlxdecoder.text.foreign.common import ForeignTokenizer, checked, cut_of
 from mlxdecoder.text.foreign.sentencepiece_tokenizer import read_processor, spans_of
 from mlxdecoder.text.protocol import Cut
-from mlxdecoder.text.tokenizer import check_unicode, printable
 
 SOURCE, TARGET, VOCABULARY = "source.spm", "target.spm", "vocab.json"
 END, UNKNOWN, PAD = "</s>", "<unk>", "<pad>"

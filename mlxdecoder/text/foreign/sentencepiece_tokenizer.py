@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from sentencepiece import SentencePieceProcessor
 
 from mlxdecoder.errors import UserError, shown
+from mlxdecoder.text.characters import check_unicode, printable
 from mlxdecoder.text.foreign.common import ForeignTokenizer, Span, checked, cut_of
 from mlxdecoder.text.protocol import Cut
-from mlxdecoder.text.tokenizer import check_unicode, printable
 
 FILES = ("spiece.model", "tokenizer.model", "sentencepiece.bpe.model")
 
