@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
+from mlxdecoder.cells import mask_outline, max_pool
 from mlxdecoder.errors import UserError
 from mlxdecoder.heads import Grouping
-from mlxdecoder.maps import AttentionMap, mask_outline, max_pool, save_numbers
+from mlxdecoder.maps import AttentionMap, save_numbers
 
 MASKS = arrays(bool, array_shapes(min_dims=2, max_dims=2, max_side=6))
 FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False)

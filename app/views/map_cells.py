@@ -12,7 +12,7 @@ from mlxdecoder.app.views.map_layout import MapLayout
 from mlxdecoder.app.views.painting import draw_cells
 from mlxdecoder.app.views.raster import to_rgb32
 from mlxdecoder.app.views.shown import Head
-from mlxdecoder.maps import mask_outline
+from mlxdecoder.cells import mask_outline
 
 HATCHED = 5.0  # cells without a value are hatched from this size on
 OUTLINE = 3.0  # pixels

@@ -17,7 +17,8 @@ from mlxdecoder.app.views.parts import Text, named
 from mlxdecoder.app.views.raster import pool, to_rgb32
 from mlxdecoder.app.views.wording import isolated, share
 from mlxdecoder.app.views.words import KINDS
-from mlxdecoder.maps import TOLERANCE, mask_outline
+from mlxdecoder.cells import mask_outline
+from mlxdecoder.maps import TOLERANCE
 
 GAP = 4  # pixels between maps
 FINEST = 96  # cells on a side of the small maps; more are pooled

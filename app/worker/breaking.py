@@ -19,6 +19,7 @@ from mlxdecoder.errors import UserError
 from mlxdecoder.mistakes import Mistake, effects, find
 from mlxdecoder.mistakes.describe import NO_SOURCE, SHOWN
 from mlxdecoder.mistakes.experiments import other_sentence
+from mlxdecoder.mistakes.view import View, change_of
 from mlxdecoder.models import Encoder
 from mlxdecoder.training.checkpoint import Checkpoint
 
@@ -86,7 +87,7 @@ def _check_comparable(checkpoint: Checkpoint, mistakes: Sequence[Mistake]) -> No
         raise UserError("A comparison reads what a model writes, and this model is an encoder, which writes nothing.")
 
 
-def _arrays(view: effects.View) -> dict[str, np.ndarray]:
+def _arrays(view: View) -> dict[str, np.ndarray]:
     arrays: dict[str, np.ndarray] = {}
     for kind, right in view.correct.items():
         arrays |= {f"{kind}.right": compact(right.weights), f"{kind}.wrong": compact(view.mistaken[kind].weights)}
@@ -112,9 +113,9 @@ def _notes(checkpoint: Checkpoint, mistakes: Sequence[Mistake], sentence: str, f
         yield f"The model has never seen {' '.join(unknown)}"
 
 
-def _changes(view: effects.View) -> bool:
+def _changes(view: View) -> bool:
     pairs = ((view.correct[kind], view.mistaken[kind]) for kind in view.correct)
-    return any(float(effects.change_of(right, wrong).max()) >= SMALLEST_CHANGE for right, wrong in pairs)
+    return any(float(change_of(right, wrong).max()) >= SMALLEST_CHANGE for right, wrong in pairs)
 
 
 def _told(report: Report, finding: Finding) -> dict[str, Any]:

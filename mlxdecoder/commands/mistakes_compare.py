@@ -22,17 +22,9 @@ from mlxdecoder.errors import UserError
 from mlxdecoder.maps import KINDS
 from mlxdecoder.mistakes import Mistake, find
 from mlxdecoder.mistakes.describe import NO_SOURCE, SHOWN
-from mlxdecoder.mistakes.effects import (
-    READ,
-    WRITTEN,
-    Effects,
-    HeadNumbers,
-    View,
-    change_of,
-    compare,
-    head_numbers,
-)
+from mlxdecoder.mistakes.effects import READ, WRITTEN, Effects, compare
 from mlxdecoder.mistakes.experiments import BESIDE
+from mlxdecoder.mistakes.view import HeadNumbers, View, change_of, head_numbers
 from mlxdecoder.training.checkpoint import Checkpoint
 from mlxdecoder.translate import load
 

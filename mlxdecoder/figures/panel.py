@@ -13,8 +13,8 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection
 from matplotlib.colors import Colormap, Normalize
 
+from mlxdecoder.cells import mask_outline, max_pool
 from mlxdecoder.figures.labels import POINTS_PER_INCH, style
-from mlxdecoder.maps import mask_outline, max_pool
 
 ALARM, INK, QUIET = "#b3122a", "#1a1a1a", "#555555"
 PIXELS_PER_INCH = 100

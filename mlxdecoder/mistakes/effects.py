@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,12 +11,12 @@ import mlx.core as mx
 import numpy as np
 
 from mlxdecoder.errors import UserError
-from mlxdecoder.html import AttentionView
-from mlxdecoder.maps import TOLERANCE, AttentionMap
+from mlxdecoder.maps import AttentionMap
 from mlxdecoder.mistakes import find, switch_on
 from mlxdecoder.mistakes.continuing import PromptScene
 from mlxdecoder.mistakes.scene import Scene
 from mlxdecoder.mistakes.translating import TranslatorScene
+from mlxdecoder.mistakes.view import View
 from mlxdecoder.models import Encoder, LanguageModel, Translator
 from mlxdecoder.recipe import RIGHT
 from mlxdecoder.text.protocol import TextTokenizer
@@ -25,56 +25,6 @@ from mlxdecoder.training.checkpoint import Checkpoint
 
 READ = "read at once, as in training"
 WRITTEN = "token by token with caches, as in generation"
-
-
-@dataclass(frozen=True)
-class HeadNumbers:
-    """One head: its smallest and largest row sum, mean weight outside the intended mask, mean entropy (nats), NaNs."""
-
-    kind: str
-    layer: int
-    head: int
-    least_sum: float
-    largest_sum: float
-    outside: float
-    entropy: float
-    not_finite: int
-
-
-@dataclass(frozen=True, repr=False)
-class View:
-    """The right model and the mistaken one on the same tokens: maps by kind, and how far their predictions are apart.
-
-    `divergence` [T] is the Kullback-Leibler divergence of the mistaken next-token distribution from the right one, in
-    nats, after each token that was read; NaN where the mistaken one is no distribution.
-    """
-
-    correct: dict[str, AttentionMap]
-    mistaken: dict[str, AttentionMap]
-    divergence: np.ndarray
-
-    def _repr_html_(self) -> str:
-        """Both side by side, as an interactive page."""
-        return self.page()._repr_html_()
-
-    def __repr__(self) -> str:
-        return f"View({', '.join(self.correct)}; {len(self.divergence)} steps)"
-
-    def page(self, title: str = "", note: str = "") -> AttentionView:
-        """Correct, mistaken and their difference: shows itself in a notebook, saves itself for a browser."""
-        first = self.most_changed()[0]
-        kinds = sorted(self.correct, key=lambda kind: kind != first)
-        sides = {"correct": self.correct, "mistaken": self.mistaken}
-        return AttentionView({name: [maps[kind] for kind in kinds] for name, maps in sides.items()}, title, note)
-
-    def most_changed(self) -> tuple[str, int, int]:
-        """Kind, layer and head that show most: weights that are illegal, or else those that differ most."""
-        shown = {kind: illegal(self.mistaken[kind]) for kind in self.mistaken}
-        if max(float(head.max()) for head in shown.values()) <= TOLERANCE:
-            shown = {kind: change_of(self.correct[kind], self.mistaken[kind]) for kind in self.correct}
-        kind = max(shown, key=lambda kind: float(shown[kind].max()))
-        layer, head = np.unravel_index(int(shown[kind].argmax()), shown[kind].shape)
-        return kind, int(layer), int(head)
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,13 +75,13 @@ class Effects:
         return self.written if alone else self.read
 
     def to_dict(self) -> dict[str, Any]:
-        views = {"read": self.read, "written": self.written}
         return {
             "mistakes": list(self.mistakes),
             "correct": self.correct,
             "mistaken": self.mistaken,
             "first_difference": self.first_difference,
-            **{name: _view_to_dict(view) for name, view in views.items()},
+            "read": self.read.to_dict(),
+            "written": self.written.to_dict(),
         }
 
 
@@ -199,25 +149,6 @@ def effects(
     return Effects(tuple(mistake.id for mistake in found), views[0], views[1], right, said)
 
 
-def head_numbers(maps: dict[str, AttentionMap]) -> Iterator[HeadNumbers]:
-    """The numbers of every head, kind by kind."""
-    for kind, attention in maps.items():
-        sums, outside, entropy = attention.row_sums(), attention.mass_outside(), attention.entropy()
-        broken = ~np.isfinite(attention.weights)
-        for layer, head in np.ndindex(sums.shape[:2]):
-            one = (layer, head)
-            yield HeadNumbers(
-                kind,
-                attention.layers[layer],
-                attention.heads[head],
-                float(sums[one].min()),
-                float(sums[one].max()),
-                float(outside[one].mean()),
-                float(entropy[one].mean()),
-                int(broken[one].sum()),
-            )
-
-
 Seen = tuple[dict[str, AttentionMap], np.ndarray]
 
 
@@ -236,29 +167,3 @@ def _divergence(right: np.ndarray, wrong: np.ndarray) -> np.ndarray:
     """Kullback-Leibler divergence [T] of log-probabilities [T, V]; never below 0, as rounding would have it."""
     divergence = (np.exp(right) * (right - wrong)).sum(axis=-1)
     return np.where(divergence < 0, 0.0, divergence)
-
-
-def change_of(correct: AttentionMap, mistaken: AttentionMap) -> np.ndarray:
-    """The largest change of a weight in each head [L, H]."""
-    change = np.abs(mistaken.weights - correct.weights)
-    return np.asarray(np.where(np.isfinite(change), change, np.inf).max(axis=(2, 3)))
-
-
-def illegal(attention: AttentionMap) -> np.ndarray:
-    """How much is wrong in a row of each head [L, H]: weight outside the mask, a sum that is off; NaN is worst."""
-    wrong = attention.mass_outside() + attention.row_sum_errors()
-    return np.asarray(np.where(np.isfinite(wrong), wrong, np.inf).max(axis=2))
-
-
-def _view_to_dict(view: View) -> dict[str, Any]:
-    def finite(number: Any) -> Any:
-        return number if not isinstance(number, float) or np.isfinite(number) else None
-
-    def rows(maps: dict[str, AttentionMap]) -> list[dict[str, Any]]:
-        return [{name: finite(value) for name, value in vars(one).items()} for one in head_numbers(maps)]
-
-    return {
-        "divergence": [finite(float(value)) for value in view.divergence],
-        "correct": rows(view.correct),
-        "mistaken": rows(view.mistaken),
-    }

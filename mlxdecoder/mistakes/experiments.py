@@ -15,8 +15,9 @@ import numpy as np
 from mlxdecoder.errors import UserError
 from mlxdecoder.files import write_text
 from mlxdecoder.mistakes import CATALOGUE, Mistake
-from mlxdecoder.mistakes.effects import Effects, effects, head_numbers
+from mlxdecoder.mistakes.effects import Effects, effects
 from mlxdecoder.mistakes.twins import Progress, Twins, TwinTraining
+from mlxdecoder.mistakes.view import head_numbers
 from mlxdecoder.text.corpus import Pair
 from mlxdecoder.text.protocol import TextTokenizer
 from mlxdecoder.text.toy import make_splits

@@ -11,7 +11,8 @@ import mlxdecoder
 from mlxdecoder import kernels
 from mlxdecoder.kernels import launch
 from mlxdecoder.mistakes import CATALOGUE, MISTAKES, Mistake
-from mlxdecoder.mistakes.effects import Effects, View, effects
+from mlxdecoder.mistakes.effects import Effects, effects
+from mlxdecoder.mistakes.view import View
 from tests.builders import lively
 
 SENTENCE, BESIDE = [5, 9, 12, 7, 20], [11, 8, 30]

@@ -11,7 +11,8 @@ import mlxdecoder
 from mlxdecoder.errors import UserError
 from mlxdecoder.maps import AttentionMap
 from mlxdecoder.mistakes import CATALOGUE, HARMLESS, Mistake
-from mlxdecoder.mistakes.effects import Effects, compare, effects, head_numbers
+from mlxdecoder.mistakes.effects import Effects, compare, effects
+from mlxdecoder.mistakes.view import head_numbers
 from mlxdecoder.recipe import RIGHT
 from mlxdecoder.training.checkpoint import Checkpoint
 from mlxdecoder.translate import translate

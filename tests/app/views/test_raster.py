@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from mlxdecoder.app.views.colours import MASKED, NO_VALUE, TABLES, is_dark, rounded_up, scale_of
 from mlxdecoder.app.views.raster import Pixels, pool, to_rgb32
-from mlxdecoder.maps import max_pool
+from mlxdecoder.cells import max_pool
 
 WEIGHTS = scale_of("weights", "wrong", 1.0)
 MASKED_SCORES = scale_of("masked", "wrong", 4.0)
