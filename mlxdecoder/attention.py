@@ -117,8 +117,8 @@ class MultiHeadAttention(nn.Module):
         return self.attend(query, key, value, sight, recipe, watch)
 
     def queries(self, x: mx.array, recipe: Recipe) -> mx.array:
-        """Project x [B, T, d] to queries [B, H, T, dh]."""
-        query = recipe.split_heads(self.query(x), self.n_heads)
+        """Project x [B, T, d] to queries [B, H, T, dh] of its type; weights may be float32 beside halves."""
+        query = recipe.split_heads(self.query(x), self.n_heads).astype(x.dtype)
         return self.query_norm(query) if "query_norm" in self else query
 
     def keys_and_values(self, x: mx.array, recipe: Recipe) -> tuple[mx.array, mx.array]:

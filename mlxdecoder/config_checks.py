@@ -19,7 +19,7 @@ def check_config(config: ModelConfig) -> None:
     _check_types(config)
     for check in (_check_sizes, _check_ranges, _check_experts, _check_heads, _check_widths, _check_positions):
         check(config)
-    for check in (_check_outputs, _check_inputs, _check_ids):
+    for check in (_check_layers, _check_outputs, _check_inputs, _check_ids):
         check(config)
 
 
@@ -102,6 +102,19 @@ def _check_positions(config: ModelConfig) -> None:
     _require(ordered, "rotary_slow", config.rotary_slow, f"above 0 and below rotary_fast = {config.rotary_fast}")
     strong = config.rotary_strength is None or config.rotary_strength > 0
     _require(strong, "rotary_strength", config.rotary_strength, "above 0, or null")
+
+
+def _check_layers(config: ModelConfig) -> None:
+    """Layers of a language model that differ from each other."""
+    windows, language_model = config.layer_windows, config.architecture == "language_model"
+    fits = language_model and config.window is None and len(windows) == config.n_layers
+    sized = all(0 <= window <= LARGEST for window in windows)
+    wanted = f"windows of the {config.n_layers} layers, 0 for none, of a language model whose window is null"
+    _require(not windows or (fits and sized), "layer_windows", windows, wanted)
+    known = language_model and all(0 <= layer < config.n_layers for layer in config.unrotated_layers)
+    rotates = config.positions == "rotary" or not config.unrotated_layers
+    wanted = f"layers from 0 to below n_layers = {config.n_layers} of a language model with rotary positions"
+    _require(rotates and (known or not config.unrotated_layers), "unrotated_layers", config.unrotated_layers, wanted)
 
 
 def _check_outputs(config: ModelConfig) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache as once
 from typing import Any
 
 import mlx.core as mx
@@ -32,6 +33,7 @@ class Stack(nn.Module):
     def __init__(self, config: ModelConfig, n_layers: int, *, causal: bool, crosses: bool = False) -> None:
         super().__init__()
         self.blocks = [Block(config, crosses) for _ in range(n_layers)]
+        self._windows, self._unrotated = config.layer_windows or (0,) * n_layers, config.unrotated_layers
         self.positions = make_positions(config, causal)
         self.dropout = Dropout(config.dropout)
         if config.embedding_norm:
@@ -46,20 +48,28 @@ class Stack(nn.Module):
         recipe: Recipe,
         *,
         places: Mask | None = None,
+        narrower: Mapping[int, Mask] = {},
         crossing: Crossing | None = None,
         caches: Sequence[Any] | None = None,
         watch: Watch | None = None,
     ) -> mx.array:
-        """Map embeddings [B, T, d] to states [B, T, d]; `places` gives positions to slots, `mask` sight."""
+        """Map embeddings [B, T, d] to states [B, T, d]; `places` gives positions to slots, `mask` sight.
+
+        `narrower` has another mask for each window that layers have of their own.
+        """
         own = [cache.own if isinstance(cache, TranslatorCache) else cache for cache in caches or ()]
         offset, T = (own[0].offset if own else 0), x.shape[1]
         slots = recipe.position_start(offset) + np.arange(T)
         queries = recipe.mask_start(offset) + np.arange(T)
         keys = own[0].key_slots(T) if own else slots
         positions, of_keys = (recipe.positions((places or mask).positions(x)) for x in (slots, keys))
-        seen = mask & own[0].reach if own else mask
+        reach = own[0].reach if own else Full()
         bias, rotation = self.positions.bias(positions, of_keys), self.positions.rotation(positions)
-        sight = Sight(seen, queries, keys, bias, rotation)
+
+        @once  # for all layers that see alike
+        def sight(window: int, rotates: bool) -> Sight:
+            return Sight(narrower.get(window, mask) & reach, queries, keys, bias, rotation if rotates else None)
+
         if watch:
             watch("key_slots", mx.array(keys))
         x = self.positions.embed(x, positions)
@@ -68,7 +78,7 @@ class Stack(nn.Module):
         for i, block in enumerate(self.blocks):
             x = block(
                 x,
-                sight,
+                sight(self._windows[i], i not in self._unrotated),
                 recipe,
                 cache=own[i] if own else None,
                 crossing=crossing,
@@ -89,9 +99,9 @@ class _Model(nn.Module):
             raise UserError(f"config: architecture {config.architecture!r} found, {self.architecture!r} wanted.")
         self.config, self.recipe = config, recipe
 
-    def _windowed(self, layout: Layout) -> Layout:
-        """The layout within the window of the model."""
-        window = self.config.window
+    def _windowed(self, layout: Layout, window: int | None = None) -> Layout:
+        """The layout within a window, that of the model unless given."""
+        window = window or self.config.window
         return layout if window is None else replace(layout, window=layout.window & Window(window))
 
     def _embed(self, table: nn.Embedding, ids: mx.array) -> mx.array:
@@ -194,12 +204,13 @@ class LanguageModel(_Model):
         self, ids: mx.array, layout: Layout, cache: Sequence[SelfAttentionCache] | None, watch: Watch | None
     ) -> mx.array:
         """The same for those who have checked: ids are an array, the layout and the cache fit."""
-        layout = self._windowed(layout)
+        windows = {*self.config.layer_windows} - {0}
         states = self.stack(
             self._embed(self.embedding, ids),
-            self.recipe.decoder_mask(layout),
+            self.recipe.decoder_mask(self._windowed(layout)),
             self.recipe,
             places=layout.target,
+            narrower={window: self.recipe.decoder_mask(self._windowed(layout, window)) for window in windows},
             caches=cache,
             watch=within(watch, "decoder"),
         )

@@ -105,6 +105,16 @@ def test_a_model_with_a_window_gets_a_cache_as_long(plan: Plan, window: int) -> 
     assert all(layer.keys.shape[2] <= window for layer in cache)
 
 
+@settings(max_examples=30)
+@given(plans(), st.integers(1, 6), st.sampled_from([(), (0,), (1,)]))
+def test_layers_that_differ_share_a_kind_of_cache(plan: Plan, window: int, unrotated: tuple[int, ...]) -> None:
+    more: dict[str, Any] = {"positions": "rotary", "unrotated_layers": unrotated} if unrotated else {}
+    model = small(**{"positions": plan.positions, "layer_windows": (window, 0), "n_kv_heads": plan.kv_heads} | more)
+    check(plan, model, make_prompt_cache(model))
+    bounded = make_prompt_cache(model, max_kv_size=8)  # of which the first 4 tokens are kept
+    check(replace(plan, junk=(0,) * len(plan.junk)), model, bounded, Window(4, 4))
+
+
 @settings(max_examples=20)
 @given(st.sampled_from(POSITIONS), st.lists(st.integers(1, 4), min_size=2, max_size=5), st.booleans())
 def test_packed_documents_in_pieces(kind: str, pieces: list[int], rotating: bool) -> None:

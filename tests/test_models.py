@@ -162,6 +162,22 @@ class TestWindow:
         moved = np.abs(before - after).max(axis=-1)[0] > 0
         np.testing.assert_array_equal(moved, [True] * 5 + [False] * 4)
 
+    def test_of_one_layer_leaves_the_others_as_they_are(self) -> None:
+        """What is out of reach of one layer alone is within that of the other."""
+        one, other, whole, both = (
+            small(n_layers=2, **windows)
+            for windows in ({"layer_windows": (3, 0)}, {"layer_windows": (0, 3)}, {}, {"window": 3})
+        )
+        tokens = ids(1, 9)
+        near = [numbers(model(tokens))[0, :3] for model in (one, other, whole, both)]
+        assert all(np.array_equal(logits, near[0]) for logits in near)
+        far = [numbers(model(tokens))[0, -1] for model in (one, other, whole, both)]
+        assert min(np.abs(a - b).max() for a, b in itertools.combinations(far, 2)) > 1e-3
+
+    def test_of_one_layer_alone_is_how_far_it_reaches(self) -> None:
+        model, tokens = small(n_layers=1, layer_windows=(3,)), ids(1, 9)
+        np.testing.assert_array_equal(numbers(model(tokens)), numbers(small(n_layers=1, window=3)(tokens)))
+
     def test_of_an_encoder_looks_both_ways(self) -> None:
         model, tokens = small("encoder", window=2, n_layers=1), ids(1, 5)
         before, after = (numbers(model(x)) for x in (tokens, perturbed(tokens, np.s_[:, 2])))
@@ -171,6 +187,21 @@ class TestWindow:
         model, source = small("translator", window=1), ids(1, 6)
         before, after = (numbers(model(x, [[2]])) for x in (source, perturbed(source, np.s_[:, 5])))
         assert np.abs(before - after).max() > 1e-5
+
+
+def test_layers_without_rotary_positions_are_as_without_any() -> None:
+    tokens = ids(1, 6)
+    some, none, every, bare = (
+        numbers(small(n_layers=2, **changes)(tokens))
+        for changes in (
+            {"positions": "rotary", "unrotated_layers": (1,)},
+            {"positions": "rotary", "unrotated_layers": (0, 1)},
+            {"positions": "rotary"},
+            {"positions": "none"},
+        )
+    )
+    np.testing.assert_array_equal(none, bare)
+    assert min(np.abs(some - other).max() for other in (bare, every)) > 1e-3
 
 
 @settings(max_examples=25)
@@ -367,6 +398,15 @@ class TestConfig:
             ("rotary_factor", {"rotary_factor": 0.5}),
             ("window", {"window": 0}),
             ("window", {"window": "4"}),
+            ("layer_windows", {"architecture": "language_model", "layer_windows": (3,)}),
+            ("layer_windows", {"architecture": "language_model", "layer_windows": (3, -1)}),
+            ("layer_windows", {"architecture": "language_model", "layer_windows": (3, 2**31)}),
+            ("layer_windows", {"architecture": "language_model", "layer_windows": (3, 0), "window": 2}),
+            ("layer_windows", {"layer_windows": (3, 0)}),
+            ("unrotated_layers", {"architecture": "language_model", "positions": "rotary", "unrotated_layers": (2,)}),
+            ("unrotated_layers", {"architecture": "language_model", "positions": "rotary", "unrotated_layers": (-1,)}),
+            ("unrotated_layers", {"architecture": "language_model", "unrotated_layers": (0,)}),
+            ("unrotated_layers", {"positions": "rotary", "unrotated_layers": (0,)}),
             ("tied", {"tied": "yes"}),
             ("dropout", {"dropout": 1.0}),
             ("dropout", {"dropout": -0.1}),

@@ -16,9 +16,9 @@ from mlx.utils import tree_flatten
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.errors import UserError
 from mlxdecoder.files import write_bytes, write_text
-from mlxdecoder.pretrained.families import FAMILIES
 from mlxdecoder.pretrained.family import Family
 from mlxdecoder.pretrained.folder import CONFIG, GENERATION, WEIGHTS
+from mlxdecoder.pretrained.kinship import closest_family
 from mlxdecoder.pretrained.settings import Settings
 from mlxdecoder.pretrained.table import Row, expanded
 from mlxdecoder.quantized import is_quantized
@@ -41,7 +41,8 @@ def export(checkpoint: Checkpoint, out: Path | str) -> Family:
             f"{checkpoint.path}: its weights are quantised in MLX's way; export the model that it came from."
         )
     arrays = dict(tree_flatten(checkpoint.model.parameters()))
-    family, settings = _family(checkpoint, arrays)
+    closest = closest_family(checkpoint.model.config, arrays, str(checkpoint.path))
+    family, settings = closest.family, closest.settings
     weights = _in_one_type(dict(_weights(family, checkpoint.model.config, settings, arrays)))
     values = settings.values | _types(weights) | _labels(checkpoint.labels)
     temporary = out.parent / f".{out.name}.exporting"
@@ -80,73 +81,6 @@ def _labels(labels: Sequence[str]) -> dict[str, Any]:
     """What the classes are called, where they have names."""
     ids = {str(number): label for number, label in enumerate(labels)}
     return {"id2label": ids, "label2id": {label: number for number, label in enumerate(labels)}} if ids else {}
-
-
-def _family(checkpoint: Checkpoint, arrays: dict[str, mx.array]) -> tuple[Family, Settings]:
-    """The first family that, told of the model, would build the same one."""
-    config = checkpoint.model.config
-    for family in FAMILIES:
-        try:
-            settings = _told(family, config, arrays)
-        except UserError:
-            continue
-        if settings is not None:
-            return family, settings
-    known = ", ".join(name for family in FAMILIES for name in family.defaults)
-    raise UserError(f"{checkpoint.path}: none of the families that transformers has computes this ({known}).")
-
-
-def _told(family: Family, config: ModelConfig, arrays: dict[str, mx.array]) -> Settings | None:
-    """What a family says of a configuration, if it would read the same out of it and has a place for every array."""
-    values = family.describe(config)
-    generation = _generation(values, config)
-    settings = Settings(values, CONFIG, Settings(generation, GENERATION) if generation else None)
-    full = settings.over(family.defaults[values["model_type"]])
-    rows = list(expanded(family.rows(config, full), arrays))
-    stored = {name for row in rows for name in row.theirs}
-    read = family.configure(replace(full, stored=stored))
-    whole = {name for row in rows for name in row.ours} == arrays.keys()
-    return settings if whole and _canonical(read) == _canonical(config) else None
-
-
-def _generation(values: dict[str, Any], config: ModelConfig) -> dict[str, Any]:
-    """What generation_config.json says: the special ids, and the rules for all other tokens."""
-    if config.architecture == "encoder":
-        return {}
-    told = {key: value for key, value in values.items() if key.endswith("_token_id") and value is not None}
-    rules = {
-        "suppress_tokens": list(config.banned_ids),
-        "repetition_penalty": config.repetition_penalty,
-        "renormalize_logits": config.renormalized,
-    }
-    return told | {key: value for key, value in rules.items() if value not in ([], 1, False)}
-
-
-def _canonical(config: ModelConfig) -> ModelConfig:
-    """The same function with everything said that follows from the rest, and without what matters in training only."""
-    scaled = config.rotary_scaling in ("yarn", "llama3")
-    defaults = ModelConfig()
-    return replace(
-        config,
-        n_kv_heads=config.kv_heads,
-        head_width=config.width_per_head,
-        n_encoder_layers=config.encoder_layers if config.architecture == "translator" else None,
-        source_vocab=config.n_source_ids if config.architecture == "translator" else None,
-        qkv_bias=config.qkv_has_bias,
-        mlp_bias=config.mlp_has_bias,
-        rotary_trained_length=config.trained_length if scaled else None,
-        rotary_slow=config.rotary_slow if scaled else defaults.rotary_slow,
-        rotary_fast=config.rotary_fast if scaled else defaults.rotary_fast,
-        dropout=0.0,
-        attention_dropout=0.0,
-        **(_unread(defaults) if config.architecture == "encoder" else {}),
-    )
-
-
-def _unread(defaults: ModelConfig) -> dict[str, Any]:
-    """Marks that an encoder has no use for."""
-    names = ("begin_id", "end_id", "pad_id", "more_end_ids", "banned_ids", "forced_end")
-    return {name: getattr(defaults, name) for name in names}
 
 
 def _weights(

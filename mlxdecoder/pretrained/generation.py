@@ -49,7 +49,7 @@ def marks(settings: Settings, vocabulary: int, begin: str = "bos_token_id") -> d
         "banned_ids": _banned(said, vocabulary, ends),
         "forced_end": _forced(said, vocabulary, ends),
         "pad_id": padding(said, vocabulary, ends[0]),
-        "repetition_penalty": _penalty(said),
+        "repetition_penalty": said.number("repetition_penalty", 1.0, above=0),
         "renormalized": said.values.get("renormalize_logits") is not None and said.flag("renormalize_logits"),
     }
 
@@ -95,10 +95,3 @@ def _forced(said: Settings, vocabulary: int, ends: tuple[int, ...]) -> bool:
     if not set(forced) <= set(ends):
         raise said.refused("forced_eos_token_id", f"an end mark is wanted ({', '.join(map(str, ends))})")
     return bool(forced)
-
-
-def _penalty(said: Settings) -> float:
-    found = said.number("repetition_penalty", 1.0)
-    if found <= 0:
-        raise said.refused("repetition_penalty", "above 0 is wanted")
-    return found

@@ -46,7 +46,7 @@ def load_pretrained(path: Path | str, dtype: DataType | None = None) -> Checkpoi
     folder = open_folder(Path(path))
     source = _Source.of(folder)
     kind = _type(source, dtype)
-    check_size(folder, source.config, DATA_TYPES[kind])
+    check_size(folder, source.family, source.config, DATA_TYPES[kind])
     tokenizer = find_tokenizer(folder, source.config)
     check_fits(source.config, tokenizer, f"{folder.path}: tokenizer")
     model = plan_model(source.config)
@@ -87,7 +87,7 @@ class _Source:
             config = family.configure(settings)
         except UserError as error:
             located = str(error).startswith(str(folder.path))
-            raise error if located else UserError(f"{settings.name}: {error}") from None
+            raise error if located else UserError(f"{settings.name}: {family.in_its_names(str(error))}") from None
         return cls(folder, family, settings, config, stored)
 
     def entry(self, name: str) -> Entry:

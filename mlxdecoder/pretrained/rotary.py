@@ -15,7 +15,8 @@ SCALINGS = {"default": "none", **{name: name for name in ("linear", "dynamic", "
 def rotary(settings: Settings) -> dict[str, Any]:
     """The fields of a `ModelConfig` for rotary positions; raises `UserError` for a scaling that is not known."""
     given = settings.part("rope_scaling" if settings.values.get("rope_scaling") else "rope_parameters")
-    given = given.over({"rope_theta": settings.values.get("rope_theta"), "rope_type": given.values.get("type")})
+    given = given.over({"rope_type": given.values.get("type")})
+    base = settings if given.values.get("rope_theta") is None else given
     for each in (settings, given):
         each.must("partial_rotary_factor", 1, 1.0)
     for key, value in given.values.items():
@@ -24,7 +25,7 @@ def rotary(settings: Settings) -> dict[str, Any]:
     scaling = "none" if given.values["rope_type"] is None else given.choice("rope_type", SCALINGS)
     fields: dict[str, Any] = {
         "positions": "rotary",
-        "rotary_base": given.number("rope_theta", settings.number("default_theta")),
+        "rotary_base": base.number("rope_theta", settings.number("default_theta"), above=1),
         "rotary_scaling": scaling,
         "max_length": settings.whole("max_position_embeddings"),
     }
@@ -34,8 +35,8 @@ def rotary(settings: Settings) -> dict[str, Any]:
 
 def told_rotary(config: ModelConfig) -> dict[str, Any]:
     """The same as a config.json of any age says it; raises `UserError` for a scaling that has no word."""
-    told: dict[str, Any] = {"max_position_embeddings": config.max_length, "rope_theta": config.rotary_base}
-    kind = word(SCALINGS, config.rotary_scaling)
+    told: dict[str, Any] = {"rope_theta": config.rotary_base}
+    kind = word(SCALINGS, config, "rotary_scaling")
     if kind == "default":
         return told
     scaling: dict[str, Any] = {"rope_type": kind, "type": kind, "factor": config.rotary_factor}
@@ -51,53 +52,44 @@ def told_rotary(config: ModelConfig) -> dict[str, Any]:
 
 
 def _factor(given: Settings, settings: Settings) -> dict[str, Any]:
-    return {"rotary_factor": given.number("factor")}
+    return {"rotary_factor": given.number("factor", least=1)}
 
 
 def _llama3(given: Settings, settings: Settings) -> dict[str, Any]:
+    slow = given.number("low_freq_factor", above=0)
     return {
-        "rotary_factor": given.number("factor"),
+        "rotary_factor": given.number("factor", least=1),
         "rotary_trained_length": _trained_length(given, settings),
-        "rotary_slow": given.number("low_freq_factor"),
-        "rotary_fast": given.number("high_freq_factor"),
+        "rotary_slow": slow,
+        "rotary_fast": given.number("high_freq_factor", above=slow),
     }
 
 
 def _yarn(given: Settings, settings: Settings) -> dict[str, Any]:
     given.must("truncate", True)
     trained = _trained_length(given, settings)
-    factor = given.number("factor", settings.whole("max_position_embeddings") / trained)
+    factor = given.number("factor", settings.whole("max_position_embeddings") / trained, least=1)
+    slow = given.number("beta_slow", 1.0, above=0)
     return {
         "rotary_factor": factor,
         "rotary_trained_length": trained,
-        "rotary_slow": given.number("beta_slow", 1.0),
-        "rotary_fast": given.number("beta_fast", 32.0),
+        "rotary_slow": slow,
+        "rotary_fast": given.number("beta_fast", 32.0, above=slow),
         "rotary_strength": _strength(given, factor),
     }
 
 
 def _strength(given: Settings, factor: float) -> float | None:
     """YaRN's factor on queries and keys where it is not the usual one; an `mscale` of 0 is none to transformers."""
-    strength, *scales = (given.maybe_number(key) for key in ("attention_factor", "mscale", "mscale_all_dim"))
+    strength = given.maybe_number("attention_factor", above=0)
+    scales = [given.number(key, 0.0, least=0) for key in ("mscale", "mscale_all_dim")]
     if strength is not None or not all(scales):
         return strength
-    mine, all_ = (_scale(given, key, factor) for key in ("mscale", "mscale_all_dim"))
+    mine, all_ = (0.1 * scale * math.log(factor) + 1 for scale in scales)
     return mine / all_
-
-
-def _scale(given: Settings, key: str, factor: float) -> float:
-    if factor < 1:
-        raise given.refused("factor", "at least 1 is wanted")
-    scale = given.number(key)
-    if scale < 0:
-        raise given.refused(key, "at least 0 is wanted")
-    return 0.1 * scale * math.log(factor) + 1
 
 
 def _trained_length(given: Settings, settings: Settings) -> int:
     key = "original_max_position_embeddings"
     where = given if settings.values.get(key) is None else settings
-    found = where.whole(key, settings.whole("max_position_embeddings"))
-    if found < 1:
-        raise where.refused(key, "at least 1 is wanted")
-    return found
+    return where.whole(key, settings.whole("max_position_embeddings"), least=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -41,24 +42,37 @@ class Settings:
                 raise self.refused(alias, f"it is another name of {name}, which is {shown(repr(values[name]))}")
         return replace(self, values=values)
 
-    def whole(self, key: str, missing: int | None = None) -> int:
-        """A whole number; `missing` stands in for one that is missing or null."""
+    def whole(self, key: str, missing: int | None = None, least: int = -LARGEST) -> int:
+        """A whole number of at least `least`; `missing` stands in for one that is missing or null."""
         found = self.values.get(key)
-        return self._whole(key, missing if found is None else found)
+        found = missing if found is None else found
+        if not is_whole(found):
+            raise self.refused(key, "a whole number is wanted")
+        if found < least:
+            raise self.refused(key, f"at least {least:,} is wanted")
+        if found > LARGEST:
+            raise self.refused(key, f"at most {LARGEST:,} is wanted")
+        return found
 
     def maybe_whole(self, key: str) -> int | None:
         return None if self.values.get(key) is None else self.whole(key)
 
-    def number(self, key: str, missing: float | None = None) -> float:
-        """A finite number; `missing` stands in for one that is missing or null."""
+    def number(
+        self, key: str, missing: float | None = None, *, least: float = -math.inf, above: float = -math.inf
+    ) -> float:
+        """A finite number within these bounds; `missing` stands in for one that is missing or null."""
         found = self.values.get(key)
         found = missing if found is None else found
         if not is_number(found):
             raise self.refused(key, "a finite number is wanted")
+        if found < least:
+            raise self.refused(key, f"at least {least:g} is wanted")
+        if found <= above:
+            raise self.refused(key, f"above {above:g} is wanted")
         return float(found)
 
-    def maybe_number(self, key: str) -> float | None:
-        return None if self.values.get(key) is None else self.number(key)
+    def maybe_number(self, key: str, *, above: float = -math.inf) -> float | None:
+        return None if self.values.get(key) is None else self.number(key, above=above)
 
     def flag(self, key: str) -> bool:
         found = self.values.get(key)
@@ -72,6 +86,16 @@ class Settings:
         if not isinstance(found, str) or found not in choices:
             raise self.refused(key, f"known are {', '.join(choices)}")
         return choices[found]
+
+    def each(self, key: str, number: int, choices: Mapping[Any, bool]) -> list[bool] | None:
+        """What each of a list of so many means to us; None where there is no list."""
+        found = self.values.get(key)
+        if found is None:
+            return None
+        known = isinstance(found, list) and all(isinstance(one, str | int) and one in choices for one in found)
+        if not known or len(found) < number:
+            raise self.refused(key, f"{number} times {' or '.join(map(str, choices))} is wanted")
+        return [choices[one] for one in found[:number]]
 
     def must(self, key: str, *wanted: object) -> None:
         """Raise `UserError` for a value that would make another function; a missing or null one is fine."""
@@ -104,10 +128,3 @@ class Settings:
 
     def refused(self, key: str, why: str) -> UserError:
         return UserError(f"{self.name}: {shown(key)} = {shown(repr(self.values.get(key)))}: {why}.")
-
-    def _whole(self, key: str, found: object) -> int:
-        if not is_whole(found):
-            raise self.refused(key, "a whole number is wanted")
-        if abs(found) > LARGEST:
-            raise self.refused(key, f"at most {LARGEST:,} is wanted")
-        return found

@@ -8,6 +8,7 @@ import mlx.core as mx
 
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.errors import UserError, shown
+from mlxdecoder.pretrained.family import Family
 from mlxdecoder.pretrained.folder import Folder
 
 MOST_LAYERS = 1000  # the largest models that are known have some 130
@@ -32,10 +33,12 @@ def least_arrays(config: ModelConfig) -> int:
     return layers * (2 + 2 * max(config.n_experts, 1))
 
 
-def check_size(folder: Folder, config: ModelConfig, dtype: mx.Dtype) -> None:
+def check_size(folder: Folder, family: Family, config: ModelConfig, dtype: mx.Dtype) -> None:
     """Before anything is made, that the weights are those of such a model, and that there is memory for them."""
-    asked = f"n_layers = {shown(config.n_layers)}, d_model = {shown(config.d_model)}"
-    if max(config.n_layers, config.encoder_layers) > MOST_LAYERS:
+    deepest = max(config.n_layers, config.encoder_layers)
+    which = "n_layers" if deepest == config.n_layers else "n_encoder_layers"
+    asked = family.in_its_names(f"{which} = {shown(deepest)}, d_model = {shown(config.d_model)}")
+    if deepest > MOST_LAYERS:
         raise UserError(f"{folder.config.name}: {asked}: at most {MOST_LAYERS:,} layers are built.")
     held = sum(entry.count for entry in folder.entries.values())
     for what, least, found in (

@@ -9,6 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import mlx.core as mx
+import pytest
+
+import mlxdecoder
+from mlxdecoder.errors import UserError
 
 FIXTURES = Path(__file__).parent / "fixtures"
 WEIGHTS = "model.safetensors"
@@ -57,3 +61,13 @@ def write_header(path: Path, header: dict[str, Any] | bytes, data: bytes = b"", 
     """A safetensors file with this header, which may claim another length."""
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     path.write_bytes(struct.pack("<Q", len(text) if length is None else length) + text + data)
+
+
+def refusal(folder: Path) -> str:
+    """What a folder is refused with, in two lines at most."""
+    with pytest.raises(UserError) as caught:
+        mlxdecoder.load(folder)
+    message = str(caught.value)
+    assert message.count("\n") <= 1
+    assert len(message) < 600
+    return message

@@ -49,27 +49,82 @@ def test_halves_come_back_to_the_bit(dtype: Any, tmp_path: Path) -> None:
         assert mx.array_equal(after[key], array)
 
 
-def test_an_own_model_that_is_built_like_llama_becomes_one(tmp_path: Path) -> None:
-    shape = {
-        "norm_kind": "rms",
-        "activation": "swiglu",
-        "bias": False,
-        "positions": "rotary",
-        "scaled_embeddings": False,
-    }
-    model = small("language_model", **shape)
+LLAMA = {
+    "norm_kind": "rms",
+    "activation": "swiglu",
+    "bias": False,
+    "positions": "rotary",
+    "scaled_embeddings": False,
+}
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"layer_windows": (2, 0)}, {"unrotated_layers": (0,)}, {"sinusoid_order": "halves"}], ids=str
+)
+def test_an_own_model_that_is_built_like_llama_becomes_one(changes: dict[str, Any], tmp_path: Path) -> None:
+    model = small("language_model", **LLAMA, **changes)
     family = export(Checkpoint(model, NoTokenizer(), tmp_path / "own"), tmp_path / "out")
     assert "LlamaForCausalLM" in family.classes
     after: Any = mlxdecoder.load(tmp_path / "out").model
     np.testing.assert_array_equal(np.array(after([[5, 6, 7]])), np.array(model([[5, 6, 7]])))
 
 
-@pytest.mark.parametrize("changes", [{"positions": "alibi"}, {"norm_kind": "rms"}, {"query_key_norm": True}])
-def test_what_no_family_computes_is_refused(changes: dict[str, Any], tmp_path: Path) -> None:
-    checkpoint = Checkpoint(small("language_model", **changes), NoTokenizer(), tmp_path / "own")
-    with pytest.raises(UserError, match="own: none of the families"):
+def refusal(architecture: str, tmp_path: Path, changes: dict[str, Any]) -> str:
+    checkpoint = Checkpoint(small(architecture, **changes), NoTokenizer(), tmp_path / "own")
+    with pytest.raises(UserError) as caught:
         export(checkpoint, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
+    message = str(caught.value)
+    assert message.startswith(f"{tmp_path / 'own'}: none of the families that transformers has computes this.")
+    assert message.count("\n") == 1
+    return message
+
+
+GPT2 = {"positions": "learned", "scaled_embeddings": False, "n_kv_heads": 4}
+BERT = {**GPT2, "norm": "post", "embedding_norm": True, "n_segments": 2, "activation": "gelu"}
+MARIAN = {"norm": "post", "sinusoid_order": "halves", "n_kv_heads": 4}
+
+
+@pytest.mark.parametrize(
+    ("architecture", "shape", "changes", "family", "in_the_way"),
+    [
+        ("language_model", GPT2, {"positions": "alibi"}, "gpt2", ["positions"]),
+        ("language_model", GPT2, {"positions": "rotary", "rotary_base": 500.0}, "gpt2", ["positions"]),
+        ("language_model", GPT2, {"tied": False, "activation": "swiglu"}, "gpt2", ["activation"]),
+        ("language_model", LLAMA, {"rotary_scaling": "ntk"}, "llama", ["rotary_scaling"]),
+        ("language_model", LLAMA, {"query_key_norm": True, "norm_kind": "layer"}, "qwen3", ["norm_kind"]),
+        ("language_model", LLAMA, {"unrotated_layers": (0,), "head_bias": True}, "smollm3", ["head_bias"]),
+        ("language_model", LLAMA, {"layer_windows": (3, 2)}, "llama", ["layer_windows"]),
+        ("language_model", {**LLAMA, "n_experts": 4}, {"norm": "post"}, "mixtral", ["norm"]),
+        ("translator", MARIAN, {"norm": "pre", "dropout": 0.2}, "marian", ["norm"]),
+        ("translator", MARIAN, {"sinusoid_order": "interleaved"}, "marian", ["sinusoid_order"]),
+        ("encoder", BERT, {"norm": "pre"}, "bert", ["norm"]),
+        (
+            "encoder",
+            BERT,
+            {"activation": "swiglu", "scaled_embeddings": True},
+            "bert",
+            ["activation", "scaled_embeddings"],
+        ),
+    ],
+)
+def test_what_no_family_computes_is_refused_with_the_closest_and_what_is_in_the_way(
+    architecture: str,
+    shape: dict[str, Any],
+    changes: dict[str, Any],
+    family: str,
+    in_the_way: list[str],
+    tmp_path: Path,
+) -> None:
+    message = refusal(architecture, tmp_path, {**shape, **changes})
+    assert f"The closest is {family};\nin the way: " in message
+    named = message.partition("in the way: ")[2].rstrip(".").split("; ")
+    assert [one.partition(", where it has ")[0] for one in named] == [
+        f"{name} = {changes[name]!r}" for name in in_the_way
+    ]
+    told = {field: value for field, value in changes.items() if field not in in_the_way}
+    without = small(architecture, **{**shape, **told})
+    export(Checkpoint(without, NoTokenizer(), tmp_path / "own"), tmp_path / "out")  # which the family does hold
 
 
 def test_a_folder_is_never_written_over(tmp_path: Path, run: Any) -> None:

@@ -131,6 +131,17 @@ def test_factors_of_t5_do_not_round_its_halves(tmp_path: Path, name: str) -> Non
     assert all(mx.array_equal(before[key], after[key]) for key in before)
 
 
+def test_factors_of_t5_leave_queries_in_the_type_of_keys(tmp_path: Path) -> None:
+    """Kernels take no others; heads of width 6, as those of 128, have a factor that would round their weights."""
+    model: Any = load_pretrained(in_halves("t5-untied", tmp_path / "halves")).model
+    told: dict[str, set[mx.Dtype]] = {}
+    tokens = ids(2, 5, high=24)
+    model(tokens, tokens, watch=lambda name, array: told.setdefault(name.rpartition(".")[2], set()).add(array.dtype))
+    weights = dict(tree_flatten(model.parameters()))
+    assert weights["decoder.blocks.1.attention.query.weight"].dtype == mx.float32
+    assert told["query"] == told["key"] == told["value"] == told["context"] == told["logits"] == {mx.bfloat16}
+
+
 def test_experts_in_halves_say_nearly_what_they_say_in_float32(tmp_path: Path) -> None:
     folder = in_halves("mixtral", tmp_path / "halves")
     halves: Any = load_pretrained(folder).model

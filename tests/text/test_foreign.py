@@ -100,6 +100,19 @@ def test_a_file_that_is_larger_than_any_is_refused() -> None:
         JsonTokenizer({"tokenizer.json": b" " * (LARGEST + 1)})
 
 
+@pytest.mark.parametrize("dropout", [0.25, 1.0])
+def test_pieces_that_are_cut_at_random_are_refused(dropout: float) -> None:
+    tokenizer = Tokenizer(models.BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")], dropout=dropout))
+    with pytest.raises(UserError, match=rf"tokenizer\.json: model, dropout = {dropout:g}: .*write null for it"):
+        JsonTokenizer(json_of(tokenizer))
+
+
+@pytest.mark.parametrize("dropout", [None, 0.0])
+def test_pieces_that_are_cut_in_one_way_are_read(dropout: float | None) -> None:
+    tokenizer = Tokenizer(models.BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")], dropout=dropout))
+    assert JsonTokenizer(json_of(tokenizer)).encode("ab") == [2]
+
+
 class TestSentencePiece:
     def test_marks_stand_round_what_the_model_reads(self) -> None:
         model = sentence_pieces()
@@ -109,6 +122,23 @@ class TestSentencePiece:
             assert ours.encode(text) == [1, *theirs.encode(text), 2]
             assert ours.encode_target(text) == theirs.encode(text)
             assert ours.decode(ours.encode(text)) == theirs.decode(theirs.encode(text))
+
+    @pytest.mark.parametrize(("mark", "id"), [("<unk>", 0), ("<s>", 1), ("</s>", 2)])
+    @pytest.mark.parametrize("space", ["", " "])
+    def test_a_mark_that_a_text_spells_is_that_mark(self, mark: str, id: int, space: str) -> None:
+        model = sentence_pieces()
+        theirs = SentencePieceProcessor.from_proto(model)
+        ours = SentencePieceTokenizer({"tokenizer.model": model}, begin=[1], end=[2])
+        wanted = [*theirs.encode("the cat"), id, *theirs.encode("sings"), id, id]
+        text = f"the cat{space}{mark}{space}sings{mark}{space}{mark}"
+        assert ours.encode_target(text) == wanted
+        assert ours.encode(text) == [1, *wanted, 2]
+        cut = ours.cut(text, target=True)
+        assert [letters for letters, one in zip(cut.letters, wanted, strict=True) if one == id] == [mark] * 3
+
+    def test_what_is_nearly_a_mark_is_spelled(self) -> None:
+        ours = SentencePieceTokenizer({"tokenizer.model": sentence_pieces()})
+        assert 2 not in ours.encode_target("the < /s> cat </S> s>")
 
     def test_is_the_same_again_from_its_files_and_settings(self) -> None:
         ours = SentencePieceTokenizer({"tokenizer.model": sentence_pieces()}, begin=[1])
@@ -142,6 +172,13 @@ class TestMarian:
 
     def test_a_code_in_front_is_one_token(self, marian: MarianTokenizer) -> None:
         assert marian.encode(">>fr<< the cat") == [58, *marian.encode("the cat")]
+
+    def test_a_mark_that_a_text_spells_is_that_mark(self, marian: MarianTokenizer) -> None:
+        the, cat = marian.encode_target("the"), marian.encode_target("cat")
+        assert marian.encode("the </s> cat") == [*the, 0, *cat, 0]
+        assert marian.encode(">>fr<< the<unk>cat <pad>") == [58, *the, 1, *cat, 59, 0]
+        assert marian.encode_target("</s>") == [0]
+        assert marian.encode("the </s> cat")[:-1] != marian.encode_target("the < /s> cat")
 
     def test_unknown_pieces_are_unknown(self, marian: MarianTokenizer) -> None:
         assert 1 in marian.encode("the 漢")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from mlxdecoder.config import ModelConfig
-from mlxdecoder.pretrained.family import Family, labels, n_labels, word
+from mlxdecoder.pretrained.family import Family, labels, n_labels, told, word
 from mlxdecoder.pretrained.generation import padding
 from mlxdecoder.pretrained.settings import Settings
 from mlxdecoder.pretrained.table import Row, linear, norm, same
@@ -33,6 +33,22 @@ DEFAULTS = {
     "type_vocab_size": 2,
     "layer_norm_eps": 1e-12,
     "pad_token_id": 0,
+}
+BODY = {  # of encoders of text and of images
+    "d_model": "hidden_size",
+    "n_layers": "num_hidden_layers",
+    "n_heads": "num_attention_heads",
+    "d_ff": "intermediate_size",
+    "norm_epsilon": "layer_norm_eps",
+    "dropout": "hidden_dropout_prob",
+    "attention_dropout": "attention_probs_dropout_prob",
+}
+NAMES = {
+    **BODY,
+    "target_vocab": "vocab_size",
+    "n_segments": "type_vocab_size",
+    "max_length": "max_position_embeddings",
+    "pad_id": "pad_token_id",
 }
 
 
@@ -73,26 +89,9 @@ def describe(config: ModelConfig) -> dict[str, Any]:
     return {
         "model_type": "bert",
         "architectures": ["BertForSequenceClassification" if config.n_classes else "BertModel"],
-        "vocab_size": config.target_vocab,
-        "type_vocab_size": config.n_segments,
-        "max_position_embeddings": config.max_length,
-        "pad_token_id": config.pad_id,
+        "hidden_act": word(ACTIVATIONS, config, "activation"),
         **labels(config),
-        **told_body(config),
-    }
-
-
-def told_body(config: ModelConfig) -> dict[str, Any]:
-    """The names that encoders of text and of images have in common."""
-    return {
-        "hidden_size": config.d_model,
-        "num_hidden_layers": config.n_layers,
-        "num_attention_heads": config.n_heads,
-        "intermediate_size": config.d_ff,
-        "hidden_act": word(ACTIVATIONS, config.activation),
-        "layer_norm_eps": config.norm_epsilon,
-        "hidden_dropout_prob": config.dropout,
-        "attention_probs_dropout_prob": config.attention_dropout,
+        **told(config, NAMES),
     }
 
 
@@ -123,6 +122,7 @@ FAMILY = Family(
     configure=configure,
     describe=describe,
     rows=rows,
+    names=NAMES,
     prefix="bert.",
     outside=("cls.", "classifier."),
     unused=("cls.*", "pooler.*", "embeddings.position_ids"),

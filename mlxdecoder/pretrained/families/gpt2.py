@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mlxdecoder.config import ModelConfig
-from mlxdecoder.pretrained.family import Family, word
+from mlxdecoder.pretrained.family import Family, told, word
 from mlxdecoder.pretrained.generation import marks, told_marks
 from mlxdecoder.pretrained.settings import Settings
 from mlxdecoder.pretrained.table import Row, norm, same, side_by_side, turned
@@ -25,13 +25,25 @@ DEFAULTS = {
     "attn_pdrop": 0.1,
     "bos_token_id": 50_256,
 }
+NAMES = {
+    "target_vocab": "vocab_size",
+    "d_model": "n_embd",
+    "n_heads": "n_head",
+    "d_ff": "n_inner",
+    "n_layers": "n_layer",
+    "max_length": "n_positions",
+    "norm_epsilon": "layer_norm_epsilon",
+    "tied": "tie_word_embeddings",
+    "dropout": "resid_pdrop",
+    "attention_dropout": "attn_pdrop",
+}
 
 
 def configure(settings: Settings) -> ModelConfig:
     settings.must("scale_attn_weights", True)
     settings.must("scale_attn_by_inverse_layer_idx", False)
     settings.must("add_cross_attention", False)
-    vocabulary = settings.whole("vocab_size")
+    vocabulary = settings.whole("vocab_size", least=1)
     return ModelConfig(
         architecture="language_model",
         target_vocab=vocabulary,
@@ -55,17 +67,8 @@ def describe(config: ModelConfig) -> dict[str, Any]:
     return {
         "model_type": "gpt2",
         "architectures": ["GPT2LMHeadModel"],
-        "vocab_size": config.target_vocab,
-        "n_embd": config.d_model,
-        "n_head": config.n_heads,
-        "n_inner": config.d_ff,
-        "n_layer": config.n_layers,
-        "n_positions": config.max_length,
-        "layer_norm_epsilon": config.norm_epsilon,
-        "activation_function": word(ACTIVATIONS, config.activation),
-        "tie_word_embeddings": config.tied,
-        "resid_pdrop": config.dropout,
-        "attn_pdrop": config.attention_dropout,
+        "activation_function": word(ACTIVATIONS, config, "activation"),
+        **told(config, NAMES),
         **told_marks(config),
     }
 
@@ -101,6 +104,7 @@ FAMILY = Family(
     configure=configure,
     describe=describe,
     rows=rows,
+    names=NAMES,
     prefix="transformer.",
     outside=("lm_head.",),
     aliases={

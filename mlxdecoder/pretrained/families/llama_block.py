@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mlxdecoder.config import ModelConfig
-from mlxdecoder.pretrained.family import word
+from mlxdecoder.pretrained.family import told, word
 from mlxdecoder.pretrained.generation import marks, told_marks
 from mlxdecoder.pretrained.rotary import rotary, told_rotary
 from mlxdecoder.pretrained.settings import Settings
@@ -32,13 +32,26 @@ DEFAULTS: dict[str, Any] = {
     "attention_bias": False,
     "mlp_bias": False,
 }
+NAMES = {
+    "target_vocab": "vocab_size",
+    "d_model": "hidden_size",
+    "n_heads": "num_attention_heads",
+    "n_kv_heads": "num_key_value_heads",
+    "head_width": "head_dim",
+    "d_ff": "intermediate_size",
+    "n_layers": "num_hidden_layers",
+    "max_length": "max_position_embeddings",
+    "norm_epsilon": "rms_norm_eps",
+    "tied": "tie_word_embeddings",
+    "attention_dropout": "attention_dropout",
+}
 
 
 def common_fields(settings: Settings) -> dict[str, Any]:
     """The fields of a `ModelConfig` for any block of this kind."""
     return {
         "architecture": "language_model",
-        "target_vocab": settings.whole("vocab_size"),
+        "target_vocab": settings.whole("vocab_size", least=1),
         "d_model": settings.whole("hidden_size"),
         "n_heads": settings.whole("num_attention_heads"),
         "n_kv_heads": settings.maybe_whole("num_key_value_heads"),
@@ -60,17 +73,8 @@ def common_fields(settings: Settings) -> dict[str, Any]:
 def described(config: ModelConfig) -> dict[str, Any]:
     """What `common_fields` reads."""
     return {
-        "vocab_size": config.target_vocab,
-        "hidden_size": config.d_model,
-        "num_attention_heads": config.n_heads,
-        "num_key_value_heads": config.kv_heads,
-        "head_dim": config.width_per_head,
-        "intermediate_size": config.d_ff,
-        "num_hidden_layers": config.n_layers,
-        "rms_norm_eps": config.norm_epsilon,
-        "hidden_act": word(ACTIVATIONS, config.activation),
-        "tie_word_embeddings": config.tied,
-        "attention_dropout": config.attention_dropout,
+        "hidden_act": word(ACTIVATIONS, config, "activation"),
+        **told(config, NAMES),
         **told_rotary(config),
         **told_marks(config),
     }

@@ -12,7 +12,7 @@ import mlx.core as mx
 
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.positions import sinusoids
-from mlxdecoder.pretrained.family import Family, word
+from mlxdecoder.pretrained.family import Family, told, word
 from mlxdecoder.pretrained.generation import START, marks, told_marks
 from mlxdecoder.pretrained.settings import Settings
 from mlxdecoder.pretrained.table import Row, linear, norm, reshaped, same, turned
@@ -42,6 +42,20 @@ DEFAULTS = {
     "tie_word_embeddings": True,
 }
 FINAL_BIAS = "final_logits_bias"
+NAMES = {
+    "source_vocab": "vocab_size",
+    "target_vocab": "decoder_vocab_size",
+    "max_length": "max_position_embeddings",
+    "n_encoder_layers": "encoder_layers",
+    "n_layers": "decoder_layers",
+    "d_ff": "encoder_ffn_dim",
+    "n_heads": "encoder_attention_heads",
+    "d_model": "d_model",
+    "dropout": "dropout",
+    "attention_dropout": "attention_dropout",
+    "scaled_embeddings": "scale_embedding",
+    "tied": "tie_word_embeddings",
+}
 
 
 def configure(settings: Settings) -> ModelConfig:
@@ -50,7 +64,7 @@ def configure(settings: Settings) -> ModelConfig:
     settings.must("static_position_embeddings", True)
     settings.must("decoder_ffn_dim", settings.whole("encoder_ffn_dim"))
     settings.must("decoder_attention_heads", settings.whole("encoder_attention_heads"))
-    shared, vocab = settings.flag("share_encoder_decoder_embeddings"), settings.whole("vocab_size")
+    shared, vocab = settings.flag("share_encoder_decoder_embeddings"), settings.whole("vocab_size", least=1)
     target = vocab if shared else settings.maybe_whole("decoder_vocab_size") or vocab
     return ModelConfig(
         architecture="translator",
@@ -79,22 +93,11 @@ def describe(config: ModelConfig) -> dict[str, Any]:
         "model_type": "marian",
         "architectures": ["MarianMTModel"],
         "is_encoder_decoder": True,
-        "vocab_size": config.n_source_ids,
-        "decoder_vocab_size": config.target_vocab,
-        "max_position_embeddings": config.max_length,
-        "encoder_layers": config.encoder_layers,
-        "decoder_layers": config.n_layers,
-        "encoder_ffn_dim": config.d_ff,
         "decoder_ffn_dim": config.d_ff,
-        "encoder_attention_heads": config.n_heads,
         "decoder_attention_heads": config.n_heads,
-        "activation_function": word(ACTIVATIONS, config.activation),
-        "d_model": config.d_model,
-        "dropout": config.dropout,
-        "attention_dropout": config.attention_dropout,
-        "scale_embedding": config.scaled_embeddings,
+        "activation_function": word(ACTIVATIONS, config, "activation"),
         "share_encoder_decoder_embeddings": config.tied,
-        "tie_word_embeddings": config.tied,
+        **told(config, NAMES),
         "forced_eos_token_id": config.end_id if config.forced_end else None,
         **told_marks(config, START),
     }
@@ -152,6 +155,7 @@ FAMILY = Family(
     configure=configure,
     describe=describe,
     rows=rows,
+    names=NAMES,
     prefix="model.",
     outside=("lm_head.", FINAL_BIAS),
     unused=("shared.weight",),

@@ -6,7 +6,7 @@ from typing import Any
 
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.pretrained.families import llama, llama_block
-from mlxdecoder.pretrained.family import Family
+from mlxdecoder.pretrained.family import Family, told
 from mlxdecoder.pretrained.settings import Settings
 from mlxdecoder.pretrained.table import Row, stacked, turned
 
@@ -17,6 +17,11 @@ DEFAULTS = {
     "sliding_window": None,
     "num_local_experts": 8,
     "num_experts_per_tok": 2,
+}
+NAMES = {
+    "window": "sliding_window",
+    "n_experts": "num_local_experts",
+    "experts_per_token": "num_experts_per_tok",
 }
 
 
@@ -33,9 +38,7 @@ def describe(config: ModelConfig) -> dict[str, Any]:
     return llama_block.described(config) | {
         "model_type": "mixtral",
         "architectures": ["MixtralForCausalLM"],
-        "sliding_window": config.window,
-        "num_local_experts": config.n_experts,
-        "num_experts_per_tok": config.experts_per_token,
+        **told(config, NAMES),
     }
 
 
@@ -60,6 +63,7 @@ FAMILY = Family(
     configure=configure,
     describe=describe,
     rows=rows,
+    names={**llama_block.NAMES, **NAMES},
     prefix="model.",
     outside=("lm_head.",),
     unused=llama.FAMILY.unused,

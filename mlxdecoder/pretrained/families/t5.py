@@ -1,7 +1,9 @@
 """T5, Raffel et al. 2019, https://arxiv.org/abs/1910.10683, and its version 1.1: pre-norm with RMSNorm, relative bias.
 
 Its scores are not scaled, which is made up for in the weights of the queries; with a tied head the states are scaled
-instead of the logits, which goes into the weight of the last norm.
+instead of the logits, which goes into the weight of the last norm. Where these factors are no power of two (heads of
+width 128, states of width 512), these weights stay in float32 beside bfloat16: rounded, they would be others when they
+are exported. They take twice the bytes, and a token no longer; what they make of halves are halves.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from mlxdecoder.config import ModelConfig
-from mlxdecoder.pretrained.family import Family, word
+from mlxdecoder.pretrained.family import Family, told, word
 from mlxdecoder.pretrained.generation import START, marks, told_marks
 from mlxdecoder.pretrained.settings import Settings
 from mlxdecoder.pretrained.table import Row, same, times, turned
@@ -37,6 +39,18 @@ DEFAULTS = {
     "feed_forward_proj": "relu",
     "tie_word_embeddings": True,
 }
+NAMES = {
+    "target_vocab": "vocab_size",
+    "d_model": "d_model",
+    "n_heads": "num_heads",
+    "head_width": "d_kv",
+    "d_ff": "d_ff",
+    "n_encoder_layers": "num_layers",
+    "n_layers": "num_decoder_layers",
+    "norm_epsilon": "layer_norm_epsilon",
+    "dropout": "dropout_rate",
+    "tied": "tie_word_embeddings",
+}
 HEAD = "lm_head.weight"
 
 
@@ -45,7 +59,7 @@ def configure(settings: Settings) -> ModelConfig:
     settings.must("is_decoder", False)
     settings.must("relative_attention_num_buckets", 32)
     settings.must("relative_attention_max_distance", 128)
-    layers, vocabulary = settings.whole("num_layers"), settings.whole("vocab_size")
+    layers, vocabulary = settings.whole("num_layers", least=1), settings.whole("vocab_size", least=1)
     return ModelConfig(
         architecture="translator",
         target_vocab=vocabulary,
@@ -73,17 +87,8 @@ def describe(config: ModelConfig) -> dict[str, Any]:
         "model_type": "t5",
         "architectures": ["T5ForConditionalGeneration"],
         "is_encoder_decoder": True,
-        "vocab_size": config.target_vocab,
-        "d_model": config.d_model,
-        "d_kv": config.width_per_head,
-        "d_ff": config.d_ff,
-        "num_layers": config.encoder_layers,
-        "num_decoder_layers": config.n_layers,
-        "num_heads": config.n_heads,
-        "dropout_rate": config.dropout,
-        "layer_norm_epsilon": config.norm_epsilon,
-        "feed_forward_proj": word(ACTIVATIONS, config.activation),
-        "tie_word_embeddings": config.tied,
+        "feed_forward_proj": word(ACTIVATIONS, config, "activation"),
+        **told(config, NAMES),
         "scale_decoder_outputs": config.tied,
         **told_marks(config, START),
     }
@@ -135,6 +140,7 @@ FAMILY = Family(
     configure=configure,
     describe=describe,
     rows=rows,
+    names=NAMES,
     unused=("decoder.block.*.layer.1.EncDecAttention.relative_attention_bias.weight",),
     overflows_in_halves=True,
     aliases={

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from mlxdecoder.config import ModelConfig
-from mlxdecoder.pretrained.families.bert import ACTIVATIONS, told_body
-from mlxdecoder.pretrained.family import Family, labels, n_labels
+from mlxdecoder.config_checks import LARGEST
+from mlxdecoder.pretrained.families.bert import ACTIVATIONS, BODY
+from mlxdecoder.pretrained.family import Family, labels, n_labels, told, word
 from mlxdecoder.pretrained.settings import Settings
 from mlxdecoder.pretrained.table import Row, convolution, linear, norm, reshaped, same
 
@@ -24,10 +25,20 @@ DEFAULTS = {
     "num_channels": 3,
     "qkv_bias": True,
 }
+NAMES = {
+    **BODY,
+    "image_size": "image_size",
+    "patch_size": "patch_size",
+    "image_channels": "num_channels",
+    "qkv_bias": "qkv_bias",
+}
 
 
 def configure(settings: Settings) -> ModelConfig:
     size, patch = settings.whole("image_size"), settings.whole("patch_size")
+    places = (size // max(patch, 1)) ** 2 + 1
+    if places > LARGEST:
+        raise settings.refused("image_size", f"at most {LARGEST:,} patches are wanted")
     return ModelConfig(
         architecture="encoder",
         d_model=settings.whole("hidden_size"),
@@ -38,7 +49,7 @@ def configure(settings: Settings) -> ModelConfig:
         activation=settings.choice("hidden_act", ACTIVATIONS),
         qkv_bias=settings.flag("qkv_bias"),
         positions="learned",
-        max_length=(size // max(patch, 1)) ** 2 + 1,
+        max_length=places,
         scaled_embeddings=False,
         image_size=size,
         patch_size=patch,
@@ -54,12 +65,9 @@ def describe(config: ModelConfig) -> dict[str, Any]:
     return {
         "model_type": "vit",
         "architectures": ["ViTForImageClassification" if config.n_classes else "ViTModel"],
-        "image_size": config.image_size,
-        "patch_size": config.patch_size,
-        "num_channels": config.image_channels,
-        "qkv_bias": config.qkv_has_bias,
+        "hidden_act": word(ACTIVATIONS, config, "activation"),
         **labels(config),
-        **told_body(config),
+        **told(config, NAMES),
     }
 
 
@@ -91,6 +99,7 @@ FAMILY = Family(
     configure=configure,
     describe=describe,
     rows=rows,
+    names=NAMES,
     prefix="vit.",
     outside=("classifier.",),
     unused=("pooler.*",),

@@ -26,11 +26,16 @@ class JsonTokenizer(ForeignTokenizer):
         super().__init__(files, {})
         largest = bounds.largest_id(files[FILE])
         self._tokenizer = _read(files[FILE])
+        model = self._tokenizer.model
+        if dropout := getattr(model, "dropout", None):
+            raise UserError(
+                f"{FILE}: model, dropout = {dropout:g}: pieces are cut at random, which is for training alone, "
+                "so that nothing could be reproduced; write null for it into this file."
+            )
         self.vocab_size = max(largest, *self._tokenizer.get_added_tokens_decoder(), -1) + 1
         has = self._tokenizer.token_to_id
         self._byte_level = has("Ġ") is not None and has(WORD_BEGIN) is None
         self._unknown = next((id for id in map(has, UNKNOWN) if id is not None), None)
-        model = self._tokenizer.model
         # WordPiece marks what continues a word, where others mark what begins one.
         self._continues = model.continuing_subword_prefix if type(model).__name__ == "WordPiece" else None
 

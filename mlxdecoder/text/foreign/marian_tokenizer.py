@@ -11,7 +11,7 @@ from sentencepiece import SentencePieceProcessor
 from mlxdecoder.errors import UserError
 from mlxdecoder.text.characters import check_unicode, printable
 from mlxdecoder.text.foreign.common import ForeignTokenizer, checked, cut_of
-from mlxdecoder.text.foreign.sentencepiece_tokenizer import read_processor, spans_of
+from mlxdecoder.text.foreign.sentencepiece_tokenizer import parts_of, read_processor, spans_of
 from mlxdecoder.text.protocol import Cut
 
 SOURCE, TARGET, VOCABULARY = "source.spm", "target.spm", "vocab.json"
@@ -19,7 +19,10 @@ END, UNKNOWN, PAD = "</s>", "<unk>", "<pad>"
 
 
 class MarianTokenizer(ForeignTokenizer):
-    """A source ends with </s>; it may begin with a code such as >>fr<<, which chooses the language of the target."""
+    """A source ends with </s>; it may begin with a code such as >>fr<<, which chooses the language of the target.
+
+    </s>, <unk> and <pad> that a text spells are those marks, as in transformers.
+    """
 
     kind = "marian"
 
@@ -28,6 +31,7 @@ class MarianTokenizer(ForeignTokenizer):
         self._source, self._target = (read_processor(files[name], name) for name in (SOURCE, TARGET))
         self._ids = _read_vocabulary(files[VOCABULARY])
         self._pieces = {id: piece for piece, id in self._ids.items()}
+        self._marks = {mark: self._ids[mark] for mark in (END, UNKNOWN, PAD) if mark in self._ids}
         self.vocab_size = max(self._pieces) + 1
 
     def encode(self, text: str) -> list[int]:
@@ -40,9 +44,9 @@ class MarianTokenizer(ForeignTokenizer):
 
     def cut(self, text: str, *, target: bool = False) -> Cut:
         if target:
-            return cut_of(text, self.encode_target(text), spans_of(self._target, text))
+            return cut_of(text, self.encode_target(text), spans_of(self._target, text, self._marks))
         code, rest = _language_code(text)
-        spans = spans_of(self._source, rest, len(text) - len(rest))
+        spans = spans_of(self._source, rest, self._marks, len(text) - len(rest))
         return cut_of(text, self.encode(text), [*(None for _ in code), *spans, None] if spans else [])
 
     def decode(self, ids: Iterable[int]) -> str:
@@ -56,8 +60,9 @@ class MarianTokenizer(ForeignTokenizer):
 
     def _encode(self, processor: SentencePieceProcessor, text: str) -> list[int]:
         check_unicode(text)
-        pieces: list[str] = processor.encode(text, out_type=str) if text.strip() else []
-        return [self._ids.get(piece, self._ids[UNKNOWN]) for piece in pieces]
+        parts = parts_of(text, self._marks) if text.strip() else []
+        cut = ([part] if part in self._marks else processor.encode(part, out_type=str) for part in parts)
+        return [self._ids.get(piece, self._ids[UNKNOWN]) for pieces in cut for piece in pieces]
 
     def _label(self, id: int) -> str:
         return printable(self._pieces.get(id, f"<{id}>"))
