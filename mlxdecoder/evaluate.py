@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from mlxdecoder.errors import UserError
 from mlxdecoder.text.scores import Scorer, Scores
 from mlxdecoder.training.batches import Example
-from mlxdecoder.training.checkpoint import Checkpoint
+from mlxdecoder.training.checkpoint import Checkpoint, check_checkpoint
 from mlxdecoder.training.evaluation import teacher_forced
 from mlxdecoder.translate import SearchOptions, Translation, as_translator, longest, translate_all
 
@@ -67,6 +67,7 @@ def evaluate(
     `UserError` for a model that is no translator, for unequal numbers of sources and references, where there is nothing
     to do, and as `Scorer` does.
     """
+    check_checkpoint(checkpoint)
     _check(sources, references, searches)
     scorer = Scorer(references, lowercase=lowercase, moses=moses, tokenize=tokenize)
     perplexity, too_long = _perplexity(checkpoint, sources, references)

@@ -11,7 +11,7 @@ from mlxdecoder.html import AttentionView
 from mlxdecoder.maps import KINDS, AttentionMap
 from mlxdecoder.models import Encoder, Translator
 from mlxdecoder.trace import Trace, attend
-from mlxdecoder.training.checkpoint import Checkpoint
+from mlxdecoder.training.checkpoint import Checkpoint, check_checkpoint
 from mlxdecoder.translate import as_translator
 from mlxdecoder.words import WordMap
 
@@ -41,6 +41,7 @@ def attention_maps(
     checkpoint: Checkpoint, text: Any, target: str | None = None, *, words: bool = False
 ) -> tuple[Maps, str | None]:
     """The attention of all kinds that a model has for a text, and the translation, where it makes or is given one."""
+    check_checkpoint(checkpoint)
     maps, translation = _seen(checkpoint, text, target)
     return {kind: WordMap(each) if words else each for kind, each in maps.items()}, translation
 

@@ -19,7 +19,7 @@ from mlxdecoder.prepared import prepare
 from mlxdecoder.pretrained.folder import is_pretrained
 from mlxdecoder.pretrained.loading import load_pretrained
 from mlxdecoder.sampling import Sampler, make_sampler
-from mlxdecoder.training.checkpoint import Checkpoint, load_checkpoint
+from mlxdecoder.training.checkpoint import Checkpoint, check_checkpoint, load_checkpoint
 
 PACKAGED = "the packaged toy model"
 LONGEST = 512  # pieces of a sentence; attention takes memory for their square
@@ -115,6 +115,7 @@ def translate_all(
     """
     if isinstance(sentences, str):
         raise UserError("sentences: one string found, a list is wanted; put the sentence in brackets.")
+    check_checkpoint(checkpoint)
     model = as_translator(checkpoint)
     ids = [checkpoint.tokenizer.encode(sentence) for sentence in sentences]
     full = [i for i, row in enumerate(ids) if 0 < len(row) <= longest(model.config)]

@@ -12,7 +12,7 @@ from mlxdecoder.alignment.forced import Place, fits, places_of, word_weights
 from mlxdecoder.alignment.links import Gold, Links, as_links, links_of
 from mlxdecoder.alignment.sentences import SentencePair, read_pair, turned
 from mlxdecoder.errors import UserError
-from mlxdecoder.training.checkpoint import Checkpoint
+from mlxdecoder.training.checkpoint import Checkpoint, check_checkpoint
 from mlxdecoder.translate import as_translator
 
 SAMPLE = 200  # pairs are enough to choose by
@@ -99,6 +99,7 @@ def align(
     Words are what `mlxdecoder.words` says. `reverse` is a model that translates back, `place` where in `checkpoint` the
     links are read; without it, see `choose`. Raises `UserError` as that does.
     """
+    check_checkpoint(checkpoint)
     read = [read_pair(checkpoint.tokenizer, source, target) for source, target in pairs]
     aligner = choose(checkpoint, read, reverse=reverse, place=place)
     return [sorted(links or ()) for links in aligner.align(read)]

@@ -21,7 +21,7 @@ from mlxdecoder.models import Encoder, LanguageModel, Translator
 from mlxdecoder.recipe import RIGHT
 from mlxdecoder.text.protocol import TextTokenizer
 from mlxdecoder.trace import Trace
-from mlxdecoder.training.checkpoint import Checkpoint
+from mlxdecoder.training.checkpoint import Checkpoint, check_checkpoint
 
 READ = "read at once, as in training"
 WRITTEN = "token by token with caches, as in generation"
@@ -90,6 +90,7 @@ def compare(checkpoint: Checkpoint, names: Sequence[str | int], text: str, besid
 
     Raises `UserError` for texts without words, and for an encoder.
     """
+    check_checkpoint(checkpoint)
     if isinstance(checkpoint.model, Encoder):
         raise UserError(
             f"{checkpoint.path}: holds an encoder, which writes nothing to compare; from Python, switch mistakes on "

@@ -26,7 +26,8 @@ from mlxdecoder.pretrained.sizes import check_size
 from mlxdecoder.pretrained.table import Row, expanded
 from mlxdecoder.pretrained.tokenizers import find_tokenizer
 from mlxdecoder.safetensors import Entry
-from mlxdecoder.training.checkpoint import Checkpoint, check_fits
+from mlxdecoder.training.checkpoint import Checkpoint
+from mlxdecoder.training.tokenizers import check_fits
 from mlxdecoder.training.weights import check_names
 
 DataType = Literal["float32", "float16", "bfloat16"]

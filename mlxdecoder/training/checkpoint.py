@@ -25,15 +25,13 @@ from mlxdecoder.files import write_bytes
 from mlxdecoder.models import Encoder, LanguageModel, Translator, plan_model
 from mlxdecoder.quantized import BITS, GROUP_SIZES, Quantization, quantize
 from mlxdecoder.safetensors import load_safetensors, sampled, save_safetensors
-from mlxdecoder.text.foreign import make_tokenizer
 from mlxdecoder.text.protocol import TextTokenizer
-from mlxdecoder.text.tokenizer import Tokenizer
-from mlxdecoder.text.vocabulary import BEGIN, END, PAD
-from mlxdecoder.training.manifest import MANIFEST, check_manifest, check_named, read_json, write_json, write_manifest
+from mlxdecoder.training.manifest import MANIFEST, check_manifest, read_json, write_json, write_manifest
+from mlxdecoder.training.tokenizers import TOKENIZER, check_fits, read_tokenizer, told_of
 from mlxdecoder.training.weights import put_weights
 
 FORMAT = 1
-CONFIG, WEIGHTS, TOKENIZER = "config.json", "weights.safetensors", "tokenizer.model"
+CONFIG, WEIGHTS = "config.json", "weights.safetensors"
 TRAINING, TRAINING_ARRAYS = "training.json", "training.safetensors"
 WANTED = "a checkpoint, the folder of a training run or a Hugging Face folder is wanted"
 
@@ -71,6 +69,15 @@ class Checkpoint:
         return hashlib.sha256(told).hexdigest()[:16]
 
 
+def check_checkpoint(checkpoint: object) -> None:
+    """Raise `UserError` unless this is what `load` gives."""
+    if not isinstance(checkpoint, Checkpoint):
+        found = type(checkpoint).__name__
+        raise UserError(
+            f"checkpoint: {found} found, what mlxdecoder.load() gives is wanted: a model and its tokenizer."
+        )
+
+
 @dataclass(frozen=True)
 class TrainingState:
     """What a run needs besides the weights that are kept, to go on as if it had not stopped."""
@@ -100,7 +107,7 @@ def save_checkpoint(
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
     try:
-        values: dict[str, Any] = {"format": FORMAT, "tokenizer": _told_of(tokenizer), "model": asdict(config)}
+        values: dict[str, Any] = {"format": FORMAT, "tokenizer": told_of(tokenizer), "model": asdict(config)}
         values |= {"quantization": asdict(quantization)} if quantization else {}
         values |= {"labels": list(labels)} if labels else {}
         _write_files(temporary, values, weights, tokenizer, training)
@@ -120,7 +127,7 @@ def load_checkpoint(path: Path | str) -> Checkpoint:
     if values.get("format") != FORMAT or not isinstance(values.get("model"), dict):
         raise UserError(f"{path / CONFIG}: format {values.get('format')!r} found, {FORMAT} wanted.")
     config = ModelConfig.from_dict(values["model"], str(path / CONFIG))
-    tokenizer = _read_tokenizer(path, values.get("tokenizer"), digests)
+    tokenizer = read_tokenizer(path, values.get("tokenizer"), digests)
     check_fits(config, tokenizer, str(path / TOKENIZER))
     model = plan_model(config)
     if quantization := _quantization(values, path):
@@ -185,50 +192,3 @@ def _write_files(
         write_json(folder / TRAINING, training.values)
         save_safetensors(folder / TRAINING_ARRAYS, training.arrays)
     write_manifest(folder)
-
-
-def check_fits(config: ModelConfig, tokenizer: TextTokenizer, name: str = "tokenizer") -> None:
-    """Raise `UserError` for a tokenizer with another vocabulary or other special ids than a model was made for.
-
-    Models from elsewhere have their own special ids, and often room for more pieces than there are.
-    """
-    if tokenizer.kind != "own":
-        room = max(config.target_vocab, config.n_source_ids)
-        if tokenizer.vocab_size > room:
-            raise UserError(f"{name}: {tokenizer.vocab_size} pieces found; the model has room for {room}.")
-        return
-    if tokenizer.vocab_size != config.target_vocab:
-        found = f"{tokenizer.vocab_size} pieces found, target_vocab = {config.target_vocab} wanted"
-        raise UserError(f"{name}: does not fit the model: {found}.")
-    ids = (config.pad_id, config.begin_id, config.end_id)
-    if ids != (PAD, BEGIN, END):
-        raise UserError(f"{name}: its pad, begin and end ids are {(PAD, BEGIN, END)}; the model was made for {ids}.")
-
-
-def _told_of(tokenizer: TextTokenizer) -> str | dict[str, Any]:
-    """What a checkpoint's config says of its tokenizer: of our own, its fingerprint alone."""
-    if tokenizer.kind == "own":
-        return tokenizer.fingerprint
-    return {
-        "kind": tokenizer.kind,
-        "fingerprint": tokenizer.fingerprint,
-        "files": sorted(tokenizer.files),
-        "settings": tokenizer.settings,
-    }
-
-
-def _read_tokenizer(path: Path, told: object, digests: dict[str, Any]) -> TextTokenizer:
-    """The tokenizer that the config tells of; every file of it was compared with its digest."""
-    foreign = told if isinstance(told, dict) else {}
-    names = foreign.get("files", []) if foreign else [TOKENIZER]
-    check_named(path, names, digests)
-    if foreign:
-        files = {name: (path / name).read_bytes() for name in names}
-        return make_tokenizer(str(foreign.get("kind")), files, foreign.get("settings", {}))
-    tokenizer = Tokenizer.load(path / TOKENIZER)
-    if tokenizer.fingerprint != told:
-        raise UserError(
-            f"{path / TOKENIZER}: not the tokenizer of this model: fingerprint {tokenizer.fingerprint} found, "
-            f"{told} wanted."
-        )
-    return tokenizer

@@ -19,7 +19,7 @@ from mlxdecoder.models import Translator
 from mlxdecoder.text.protocol import TextTokenizer
 from mlxdecoder.training.averaging import Snapshots
 from mlxdecoder.training.batches import Batch, Example, fingerprint, make_batch, plan_epoch
-from mlxdecoder.training.checkpoint import TrainingState, check_fits, load_training, save_checkpoint
+from mlxdecoder.training.checkpoint import TrainingState, load_training, save_checkpoint
 from mlxdecoder.training.evaluation import exact_match, teacher_forced
 from mlxdecoder.training.observer import Measures, Observer, StepReport
 from mlxdecoder.training.options import TrainingOptions
@@ -28,6 +28,7 @@ from mlxdecoder.training.peers import ALONE, Peers
 from mlxdecoder.training.progress import Progress
 from mlxdecoder.training.run_folder import RunFolder
 from mlxdecoder.training.step import GradientStep
+from mlxdecoder.training.tokenizers import check_fits
 
 N_TRANSLATED = 200  # held-out sentences that are translated for the exact match
 
