@@ -26,17 +26,16 @@ class ModelConfig:
     Widths are numbers of features, lengths are numbers of tokens. `None` stands for what follows from the other fields:
     `n_kv_heads` = `n_heads`, `head_width` = `d_model / n_heads`, `n_encoder_layers` = `n_layers`,
     `source_vocab` = `target_vocab`, `qkv_bias` = `mlp_bias` = `bias`, `rotary_trained_length` = `max_length`.
-    `window` limits the self-attention of a decoder, or of an encoder alone; where layers of a language model differ,
-    `layer_windows` has one for each, 0 for none. Rotary positions leave `unrotated_layers`, counted from 0, as they are
-    (Yang et al. 2025, https://arxiv.org/abs/2501.18795). `rotary_slow` and `rotary_fast` are turns
-    within the trained length: waves with fewer are squeezed wholly by "yarn" and "llama3", those with more not at all;
-    `rotary_strength` is YaRN's factor on queries and keys. `query_key_norm` is an RMSNorm of each head's queries and
-    keys. With `n_experts`, each token goes through the `experts_per_token` MLPs that a router finds best. `n_segments`
-    are the kinds of text that an encoder tells apart, and `pooler` a dense layer with tanh on what it pools.
-    Generation ends at `end_id` or one of `more_end_ids`, never says `banned_ids`, and with `forced_end` has the end
-    mark as the last token at its limit; `repetition_penalty` above 1 makes what was said before less likely, and with
-    `renormalized` the probabilities of what may be said add up to 1 again. Each wrong value raises `UserError` that
-    names the field.
+    `window` limits the self-attention of a decoder, or of an encoder alone. Rotary positions leave `unrotated_layers`,
+    counted from 0, as they are (Yang et al. 2025, https://arxiv.org/abs/2501.18795). `rotary_slow` and `rotary_fast`
+    are turns within the trained length: waves with fewer are squeezed wholly by "yarn" and "llama3", those with more
+    not at all; `rotary_strength` is YaRN's factor on queries and keys. `query_key_norm` is an RMSNorm of each head's
+    queries and keys. With `n_experts`, each token goes through the `experts_per_token` MLPs that a router finds best.
+    `n_segments` are the kinds of text that an encoder tells apart, and `pooler` a dense layer with tanh on what it
+    pools. Generation ends at `end_id` or one of `more_end_ids`, never says `banned_ids`, and with `forced_end` has the
+    end mark as the last token at its limit; `repetition_penalty` above 1 makes what was said before less likely, and
+    with `renormalized` the probabilities of what may be said add up to 1 again. Each wrong value raises `UserError`
+    that names the field.
     """
 
     architecture: Architecture = "translator"
@@ -72,7 +71,6 @@ class ModelConfig:
     rotary_fast: float = 32.0
     rotary_strength: float | None = None
     window: int | None = None
-    layer_windows: tuple[int, ...] = ()
     unrotated_layers: tuple[int, ...] = ()
     tied: bool = True
     scaled_embeddings: bool = True

@@ -106,15 +106,14 @@ def _check_positions(config: ModelConfig) -> None:
 
 def _check_layers(config: ModelConfig) -> None:
     """Layers of a language model that differ from each other."""
-    windows, language_model = config.layer_windows, config.architecture == "language_model"
-    fits = language_model and config.window is None and len(windows) == config.n_layers
-    sized = all(0 <= window <= LARGEST for window in windows)
-    wanted = f"windows of the {config.n_layers} layers, 0 for none, of a language model whose window is null"
-    _require(not windows or (fits and sized), "layer_windows", windows, wanted)
-    known = language_model and all(0 <= layer < config.n_layers for layer in config.unrotated_layers)
-    rotates = config.positions == "rotary" or not config.unrotated_layers
-    wanted = f"layers from 0 to below n_layers = {config.n_layers} of a language model with rotary positions"
-    _require(rotates and (known or not config.unrotated_layers), "unrotated_layers", config.unrotated_layers, wanted)
+    layers = config.unrotated_layers
+    rotates = config.architecture == "language_model" and config.positions == "rotary"
+    known = sorted({*layers} & {*range(config.n_layers)}) == list(layers)
+    wanted = (
+        f"layers from 0 to below n_layers = {config.n_layers}, each once and in their order, of a language model with "
+        "rotary positions"
+    )
+    _require(not layers or (rotates and known), "unrotated_layers", layers, wanted)
 
 
 def _check_outputs(config: ModelConfig) -> None:

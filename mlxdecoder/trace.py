@@ -72,10 +72,7 @@ class Trace:
         window: int | None = None,
         generation: Generation | None = None,
     ) -> AttentionMap:
-        """The weights of one kind with their labels, without padding: sources have it behind, prompts in front.
-
-        `window` is that of all layers; where some have none, leave it out, and what is outlined is the sight of those.
-        """
+        """The weights of one kind with their labels, without padding: sources have it behind, prompts in front."""
         weights = self.stage(kind, "weights", generation)
         self._check_labels(weights, queries, keys)
         weights = weights[:, :, : len(queries)] if kind == "encoder" else weights[:, :, -len(queries) :]

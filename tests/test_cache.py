@@ -106,13 +106,12 @@ def test_a_model_with_a_window_gets_a_cache_as_long(plan: Plan, window: int) -> 
 
 
 @settings(max_examples=30)
-@given(plans(), st.integers(1, 6), st.sampled_from([(), (0,), (1,)]))
-def test_layers_that_differ_share_a_kind_of_cache(plan: Plan, window: int, unrotated: tuple[int, ...]) -> None:
-    more: dict[str, Any] = {"positions": "rotary", "unrotated_layers": unrotated} if unrotated else {}
-    model = small(**{"positions": plan.positions, "layer_windows": (window, 0), "n_kv_heads": plan.kv_heads} | more)
+@given(plans(), st.sampled_from([(0,), (1,), (0, 1)]), st.integers(1, 6))
+def test_layers_without_rotary_positions(plan: Plan, unrotated: tuple[int, ...], window: int) -> None:
+    model = small(positions="rotary", unrotated_layers=unrotated, n_kv_heads=plan.kv_heads)
     check(plan, model, make_prompt_cache(model))
-    bounded = make_prompt_cache(model, max_kv_size=8)  # of which the first 4 tokens are kept
-    check(replace(plan, junk=(0,) * len(plan.junk)), model, bounded, Window(4, 4))
+    bounded = make_prompt_cache(model, max_kv_size=window + 4)  # of which the first 4 tokens are kept
+    check(replace(plan, junk=(0,) * len(plan.junk)), model, bounded, Window(window, 4))
 
 
 @settings(max_examples=20)

@@ -28,9 +28,9 @@ class BaseModel(nn.Module):
             raise UserError(f"config: architecture {config.architecture!r} found, {self.architecture!r} wanted.")
         self.config, self.recipe = config, recipe
 
-    def _windowed(self, layout: Layout, window: int | None = None) -> Layout:
-        """The layout within a window, that of the model unless given."""
-        window = window or self.config.window
+    def _windowed(self, layout: Layout) -> Layout:
+        """The layout within the window of the model."""
+        window = self.config.window
         return layout if window is None else replace(layout, window=layout.window & Window(window))
 
     def _embed(self, table: nn.Embedding, ids: mx.array) -> mx.array:

@@ -47,13 +47,12 @@ class LanguageModel(BaseModel):
         self, ids: mx.array, layout: Layout, cache: Sequence[SelfAttentionCache] | None, watch: Watch | None
     ) -> mx.array:
         """The same for those who have checked: ids are an array, the layout and the cache fit."""
-        windows = {*self.config.layer_windows} - {0}
+        layout = self._windowed(layout)
         states = self.stack(
             self._embed(self.embedding, ids),
-            self.recipe.decoder_mask(self._windowed(layout)),
+            self.recipe.decoder_mask(layout),
             self.recipe,
             places=layout.target,
-            narrower={window: self.recipe.decoder_mask(self._windowed(layout, window)) for window in windows},
             caches=cache,
             watch=within(watch, "decoder"),
         )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cache as once
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import mlx.core as mx
@@ -14,7 +14,7 @@ from mlxdecoder.blocks import Block, Crossing
 from mlxdecoder.cache import TranslatorCache
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.layers import Dropout, Norm
-from mlxdecoder.masks import Full, Mask
+from mlxdecoder.masks import Mask
 from mlxdecoder.positions import make_positions
 from mlxdecoder.recipe import Recipe
 from mlxdecoder.sight import Sight
@@ -27,7 +27,7 @@ class Stack(nn.Module):
     def __init__(self, config: ModelConfig, n_layers: int, *, causal: bool, crosses: bool = False) -> None:
         super().__init__()
         self.blocks = [Block(config, crosses) for _ in range(n_layers)]
-        self._windows, self._unrotated = config.layer_windows or (0,) * n_layers, config.unrotated_layers
+        self._unrotated = config.unrotated_layers
         self.positions = make_positions(config, causal)
         self.dropout = Dropout(config.dropout)
         if config.embedding_norm:
@@ -42,28 +42,22 @@ class Stack(nn.Module):
         recipe: Recipe,
         *,
         places: Mask | None = None,
-        narrower: Mapping[int, Mask] = {},
         crossing: Crossing | None = None,
         caches: Sequence[Any] | None = None,
         watch: Watch | None = None,
     ) -> mx.array:
-        """Map embeddings [B, T, d] to states [B, T, d]; `places` gives positions to slots, `mask` sight.
-
-        `narrower` has another mask for each window that layers have of their own.
-        """
+        """Map embeddings [B, T, d] to states [B, T, d]; `places` gives positions to slots, `mask` sight."""
         own = [cache.own if isinstance(cache, TranslatorCache) else cache for cache in caches or ()]
         offset, T = (own[0].offset if own else 0), x.shape[1]
         slots = recipe.position_start(offset) + np.arange(T)
         queries = recipe.mask_start(offset) + np.arange(T)
         keys = own[0].key_slots(T) if own else slots
         positions, of_keys = (recipe.positions((places or mask).positions(x)) for x in (slots, keys))
-        reach = own[0].reach if own else Full()
+        seen = mask & own[0].reach if own else mask
         bias, rotation = self.positions.bias(positions, of_keys), self.positions.rotation(positions)
 
-        @once  # for all layers that see alike
-        def sight(window: int, rotates: bool) -> Sight:
-            return Sight(narrower.get(window, mask) & reach, queries, keys, bias, rotation if rotates else None)
-
+        sight = Sight(seen, queries, keys, bias, rotation)
+        unrotated = replace(sight, rotation=None) if self._unrotated else sight
         if watch:
             watch("key_slots", mx.array(keys))
         x = self.positions.embed(x, positions)
@@ -72,7 +66,7 @@ class Stack(nn.Module):
         for i, block in enumerate(self.blocks):
             x = block(
                 x,
-                sight(self._windows[i], i not in self._unrotated),
+                unrotated if i in self._unrotated else sight,
                 recipe,
                 cache=own[i] if own else None,
                 crossing=crossing,

@@ -61,13 +61,15 @@ class TestConfig:
             ("rotary_factor", {"rotary_factor": 0.5}),
             ("window", {"window": 0}),
             ("window", {"window": "4"}),
-            ("layer_windows", {"architecture": "language_model", "layer_windows": (3,)}),
-            ("layer_windows", {"architecture": "language_model", "layer_windows": (3, -1)}),
-            ("layer_windows", {"architecture": "language_model", "layer_windows": (3, 2**31)}),
-            ("layer_windows", {"architecture": "language_model", "layer_windows": (3, 0), "window": 2}),
-            ("layer_windows", {"layer_windows": (3, 0)}),
             ("unrotated_layers", {"architecture": "language_model", "positions": "rotary", "unrotated_layers": (2,)}),
             ("unrotated_layers", {"architecture": "language_model", "positions": "rotary", "unrotated_layers": (-1,)}),
+            *(
+                (
+                    "unrotated_layers",
+                    {"architecture": "language_model", "positions": "rotary", "unrotated_layers": layers},
+                )
+                for layers in ((1, 0), (1, 1))
+            ),
             ("unrotated_layers", {"architecture": "language_model", "unrotated_layers": (0,)}),
             ("unrotated_layers", {"positions": "rotary", "unrotated_layers": (0,)}),
             ("tied", {"tied": "yes"}),

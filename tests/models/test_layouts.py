@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -30,22 +28,6 @@ class TestWindow:
         before, after = (numbers(model(x)) for x in (tokens, perturbed(tokens, np.s_[:, 0])))
         moved = np.abs(before - after).max(axis=-1)[0] > 0
         np.testing.assert_array_equal(moved, [True] * 5 + [False] * 4)
-
-    def test_of_one_layer_leaves_the_others_as_they_are(self) -> None:
-        """What is out of reach of one layer alone is within that of the other."""
-        one, other, whole, both = (
-            small(n_layers=2, **windows)
-            for windows in ({"layer_windows": (3, 0)}, {"layer_windows": (0, 3)}, {}, {"window": 3})
-        )
-        tokens = ids(1, 9)
-        near = [numbers(model(tokens))[0, :3] for model in (one, other, whole, both)]
-        assert all(np.array_equal(logits, near[0]) for logits in near)
-        far = [numbers(model(tokens))[0, -1] for model in (one, other, whole, both)]
-        assert min(np.abs(a - b).max() for a, b in itertools.combinations(far, 2)) > 1e-3
-
-    def test_of_one_layer_alone_is_how_far_it_reaches(self) -> None:
-        model, tokens = small(n_layers=1, layer_windows=(3,)), ids(1, 9)
-        np.testing.assert_array_equal(numbers(model(tokens)), numbers(small(n_layers=1, window=3)(tokens)))
 
     def test_of_an_encoder_looks_both_ways(self) -> None:
         model, tokens = small("encoder", window=2, n_layers=1), ids(1, 5)

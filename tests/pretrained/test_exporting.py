@@ -59,7 +59,9 @@ LLAMA = {
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"layer_windows": (2, 0)}, {"unrotated_layers": (0,)}, {"sinusoid_order": "halves"}], ids=str
+    "changes",
+    [{}, {"unrotated_layers": (0,)}, {"unrotated_layers": (1,), "window": 2}, {"sinusoid_order": "halves"}],
+    ids=str,
 )
 def test_an_own_model_that_is_built_like_llama_becomes_one(changes: dict[str, Any], tmp_path: Path) -> None:
     model = small("language_model", **LLAMA, **changes)
@@ -94,7 +96,6 @@ MARIAN = {"norm": "post", "sinusoid_order": "halves", "n_kv_heads": 4}
         ("language_model", LLAMA, {"rotary_scaling": "ntk"}, "llama", ["rotary_scaling"]),
         ("language_model", LLAMA, {"query_key_norm": True, "norm_kind": "layer"}, "qwen3", ["norm_kind"]),
         ("language_model", LLAMA, {"unrotated_layers": (0,), "head_bias": True}, "smollm3", ["head_bias"]),
-        ("language_model", LLAMA, {"layer_windows": (3, 2)}, "llama", ["layer_windows"]),
         ("language_model", {**LLAMA, "n_experts": 4}, {"norm": "post"}, "mixtral", ["norm"]),
         ("translator", MARIAN, {"norm": "pre", "dropout": 0.2}, "marian", ["norm"]),
         ("translator", MARIAN, {"sinusoid_order": "interleaved"}, "marian", ["sinusoid_order"]),

@@ -88,14 +88,25 @@ def test_a_folder_without_a_model_type_is_known_by_its_class(tmp_path: Path, nam
     judge(folder, dict(np.load(folder / "answers.npz")))
 
 
-def test_a_window_that_some_layers_have_but_the_folder_does_not_use_is_refused(tmp_path: Path) -> None:
-    """transformers finds no window then, or one that it should not use."""
-    folder = copied("smollm3", tmp_path / "model")
-    set_values(folder, use_sliding_window=False)
-    assert "layer_types = ['full_attention', 'sliding_attention']: 2 times full_attention" in refusal(folder)
+SLIDING = {"use_sliding_window": True, "sliding_window": 5}
 
 
-def test_older_folders_say_how_many_layers_have_no_window_or_how_often_one_has_no_positions(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "values", "said"),
+    [
+        ("qwen2", {**SLIDING, "layer_types": ..., "max_window_layers": 1}, "max_window_layers = 1: one window"),
+        ("qwen3", {**SLIDING, "layer_types": ["sliding_attention", "full_attention"]}, "layer_types = ['sliding_att"),
+        ("smollm3", {**SLIDING, "layer_types": ...}, "no_rope_layers = [1, 0]: one window for all layers is wanted"),
+        ("smollm3", {"layer_types": ["full_attention", "sliding_attention"]}, "2 times full_attention is wanted"),
+    ],
+)
+def test_a_window_of_some_layers_is_refused(tmp_path: Path, name: str, values: dict[str, Any], said: str) -> None:
+    folder = copied(name, tmp_path / "model")
+    set_values(folder, **values)
+    assert said in refusal(folder)
+
+
+def test_older_folders_say_how_often_a_layer_has_no_positions(tmp_path: Path) -> None:
     folder = copied("smollm3", tmp_path / "model")
     set_values(folder, layer_types=..., no_rope_layers=..., no_rope_layer_interval=2)
     judge(folder, dict(np.load(folder / "answers.npz")))

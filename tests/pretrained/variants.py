@@ -90,16 +90,11 @@ LANGUAGE_MODELS = (
         {**LLAMA, "use_sliding_window": True, "sliding_window": 6, "max_window_layers": 0},
     ),
     Variant("qwen3", "Qwen3ForCausalLM", {**LLAMA, "head_dim": 8, "tie_word_embeddings": True}, kept=True),
-    Variant("qwen2-last-windowed", "Qwen2ForCausalLM", {**LLAMA, **WINDOW, "max_window_layers": 1}),
-    Variant(
-        "qwen3-some-windowed",
-        "Qwen3ForCausalLM",
-        {**LLAMA, **WINDOW, "num_hidden_layers": 3, "layer_types": ["sliding_attention", *2 * ["full_attention"]]},
-    ),
+    Variant("qwen3-window", "Qwen3ForCausalLM", {**LLAMA, **WINDOW, "layer_types": ["sliding_attention"] * 2}),
     Variant(
         "smollm3",
         "SmolLM3ForCausalLM",
-        {**LLAMA, **WINDOW, "no_rope_layers": [1, 0], "rope_parameters": {"rope_type": "default", "rope_theta": 50.0}},
+        {**LLAMA, "no_rope_layers": [1, 0], "rope_parameters": {"rope_type": "default", "rope_theta": 50.0}},
         kept=True,
     ),
     Variant("smollm3-interval", "SmolLM3ForCausalLM", {**LLAMA, "num_hidden_layers": 5, "attention_bias": True}),

@@ -9,7 +9,7 @@ from typing import Any
 
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.pretrained.families import llama_block
-from mlxdecoder.pretrained.family import Family, NoWord
+from mlxdecoder.pretrained.family import Family
 from mlxdecoder.pretrained.settings import Settings
 from mlxdecoder.pretrained.sizes import MOST_LAYERS
 from mlxdecoder.pretrained.table import Row, linear
@@ -73,7 +73,7 @@ def _mistral(settings: Settings) -> dict[str, Any]:
 
 
 def _qwen2(settings: Settings) -> dict[str, Any]:
-    return {"qkv_bias": True, **_windows(settings, _last(settings))}
+    return {"qkv_bias": True, **_windows(settings, _last(settings), "max_window_layers")}
 
 
 def _qwen3(settings: Settings) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def _qwen3(settings: Settings) -> dict[str, Any]:
         "bias": settings.flag("attention_bias"),
         "mlp_bias": False,
         "query_key_norm": True,
-        **_windows(settings, _last(settings)),
+        **_windows(settings, _last(settings), "max_window_layers"),
     }
 
 
@@ -99,7 +99,7 @@ def _smollm3(settings: Settings) -> dict[str, Any]:
             raise settings.refused("no_rope_layer_interval", "at least 1 is wanted")
         rotates = [(layer + 1) % interval != 0 for layer in _layers(settings)]
     unrotated = tuple(layer for layer, rotated in enumerate(rotates) if not rotated)
-    windows = _windows(settings, [not rotated for rotated in rotates])
+    windows = _windows(settings, [not rotated for rotated in rotates], "no_rope_layers")
     return _llama(settings) | {"unrotated_layers": unrotated} | windows
 
 
@@ -111,15 +111,20 @@ def _layers(settings: Settings) -> range:
     return range(layers)
 
 
-def _windows(settings: Settings, windowed: list[bool]) -> dict[str, Any]:
-    """The window of all layers or of each; `windowed` are those that have it where no list says so."""
+def _windows(settings: Settings, windowed: list[bool], told_by: str) -> dict[str, Any]:
+    """The window of all layers; `windowed` are those that have it where no list says so.
+
+    Raises `UserError` where only some of them have it: a picture outlines one mask for all.
+    """
     used = settings.flag("use_sliding_window") and settings.values.get("sliding_window") is not None
     kinds = {FULL: False, SLIDING: True} if used else {FULL: False}
-    windowed = settings.each("layer_types", len(windowed), kinds) or windowed
+    listed = settings.each("layer_types", len(windowed), kinds)
+    windowed = listed or windowed
     if not used or not any(windowed):
         return {}
-    window = settings.whole("sliding_window", least=1)
-    return {"window": window} if all(windowed) else {"layer_windows": tuple(window * has for has in windowed)}
+    if not all(windowed):
+        raise settings.refused("layer_types" if listed else told_by, "one window for all layers is wanted")
+    return {"window": settings.whole("sliding_window", least=1)}
 
 
 def describe(config: ModelConfig) -> dict[str, Any]:
@@ -130,12 +135,12 @@ def _special(config: ModelConfig) -> dict[str, Any]:
     """The relative that it is, and what only that one says."""
     biases = {"attention_bias": config.bias, "mlp_bias": config.mlp_has_bias}
     if config.query_key_norm:
-        return _named("qwen3", "Qwen3") | _told_windows(config) | {"attention_bias": config.bias}
+        return _named("qwen3", "Qwen3") | _told_window(config) | {"attention_bias": config.bias}
     if config.qkv_has_bias and not config.bias:
-        return _named("qwen2", "Qwen2") | _told_windows(config)
-    if config.unrotated_layers or config.layer_windows:
+        return _named("qwen2", "Qwen2") | _told_window(config)
+    if config.unrotated_layers:
         rotates = [int(layer not in config.unrotated_layers) for layer in range(config.n_layers)]
-        return _named("smollm3", "SmolLM3") | _told_windows(config) | biases | {"no_rope_layers": rotates}
+        return _named("smollm3", "SmolLM3") | _told_window(config) | biases | {"no_rope_layers": rotates}
     if config.window is not None:
         return _named("mistral", "Mistral") | {"sliding_window": config.window}
     return _named("llama", "Llama") | biases
@@ -145,16 +150,13 @@ def _named(model_type: str, name: str) -> dict[str, Any]:
     return {"model_type": model_type, "architectures": [f"{name}ForCausalLM"]}
 
 
-def _told_windows(config: ModelConfig) -> dict[str, Any]:
-    """Raises `NoWord` for layers with different windows."""
-    windows = config.layer_windows or (config.window or 0,) * config.n_layers
-    if len({*windows} - {0}) > 1:
-        raise NoWord("layer_windows", ())
+def _told_window(config: ModelConfig) -> dict[str, Any]:
+    has = config.window is not None
     return {
-        "use_sliding_window": any(windows),
-        "sliding_window": max(windows) or None,
-        "layer_types": [SLIDING if window else FULL for window in windows],
-        "max_window_layers": windows.count(0),
+        "use_sliding_window": has,
+        "sliding_window": config.window,
+        "layer_types": [SLIDING if has else FULL] * config.n_layers,
+        "max_window_layers": 0 if has else config.n_layers,
     }
 
 
