@@ -53,8 +53,8 @@ class Commands(QObject):
     @Slot()
     def copy_as_python(self) -> None:
         model = self._session.model
-        document = self._session.document.looking(at_once=self._session.reads_at_once)
-        text = script(document, model.architecture) if model else script(document)
+        document = self._session.document.looking(at_once=self._session.generation.reads_at_once)
+        text = script(document, model.architecture, model.grouping) if model else script(document)
         QGuiApplication.clipboard().setText(text)
         self._session.say("A script that makes this picture again is on the clipboard.")
 
@@ -109,7 +109,7 @@ class Commands(QObject):
     @Slot()
     def diagnose(self) -> None:
         self._window.composition.show_panel("Break")
-        self._session.ask("diagnose", mistakes=list(self._session.document.mistakes))
+        self._session.requests.ask("diagnose", mistakes=list(self._session.document.mistakes))
 
     @Slot()
     def zoom(self) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QSplitter, QTabWidget, QVBoxLayout, QWidget
 
@@ -52,10 +50,17 @@ class Composition(QWidget):
         self.panels.setCurrentIndex(PANELS.index(title))
         self.panels.currentWidget().setFocus(Qt.FocusReason.ShortcutFocusReason)
 
-    def take_corpus(self, path: Path) -> None:
+    @Slot()
+    def choose_corpus(self) -> None:
+        """Let the user choose what to train on, where it will be shown."""
+        self.show_panel("Train")
+        self.train_panel.settings.corpora.files.ask()
+
+    @Slot(list)
+    def take_corpus(self, files: list[str]) -> None:
         """Show what would be trained on this corpus."""
         self.show_panel("Train")
-        self.train_panel.settings.take_corpus(path)
+        self.train_panel.settings.take_corpus(*files)
 
     def _tabs(self) -> QTabWidget:
         tabs = QTabWidget()

@@ -34,7 +34,7 @@ class Connection(QObject):
     @property
     def interrupted(self) -> bool:
         """Whether a training was cut off that can go on from its last checkpoint."""
-        return self._session.interrupted is not None
+        return self._session.training.interrupted is not None
 
     @Slot()
     def start_again(self) -> None:
@@ -45,7 +45,7 @@ class Connection(QObject):
     def go_on(self) -> None:
         """Go on with the training that was cut off, with a new worker where there is none."""
         if self._session.alive:
-            self._session.go_on_training()
+            self._session.training.go_on()
         else:
             self._goes_on = True
             self._client.start()
@@ -53,7 +53,7 @@ class Connection(QObject):
     @Slot(str)
     def _session_changed(self, topic: str) -> None:
         if topic == "training":
-            if self._session.training.state != "stopping":
+            if self._session.training.log.state != "stopping":
                 self._stopping.stop()
             elif not self._stopping.isActive():
                 self._stopping.start(PATIENCE)
@@ -63,7 +63,7 @@ class Connection(QObject):
         self._session.receive(message)
         if message.kind == "welcome" and self._goes_on:
             self._goes_on = False
-            self._session.go_on_training()
+            self._session.training.go_on()
 
     @Slot(str)
     def _ended(self, why: str) -> None:

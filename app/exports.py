@@ -72,7 +72,7 @@ class Exports(QObject):
             return
         self._folder = Path(path).parent
         document = self._session.document
-        self._session.ask(
+        self._session.requests.ask(
             "export",
             format=self._form,
             path=path,
@@ -81,14 +81,14 @@ class Exports(QObject):
             sampling=vars(document.sampling).copy(),
             mistakes=self._mistakes,
             kind=document.view.kind,
-            at_once=self._session.reads_at_once,
+            at_once=self._session.generation.reads_at_once,
             words=document.view.words,
         )
         self._tell(f"Writing {Path(path).name}…", ("Stop", self._stop))
 
     @Slot()
     def _stop(self) -> None:
-        self._session.cancel("export")
+        self._session.requests.cancel("export")
         self._tell("Stopped; nothing was written.")
 
     @Slot()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,14 +10,20 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from mlxdecoder.app.keeper import Keeper
-from mlxdecoder.app.paths import ALL_FILES, CORPORA, KINDS_OF_CORPORA, is_file, is_folder
+from mlxdecoder.app.paths import (
+    ALL_FILES,
+    KINDS_OF_CORPORA,
+    PARTS_OF_CHECKPOINTS,
+    is_file,
+    is_folder,
+    may_be_corpus,
+)
 from mlxdecoder.app.session.document import SUFFIX, Document
 from mlxdecoder.app.session.session import Session
 from mlxdecoder.app.settings import Settings
 from mlxdecoder.errors import UserError
 
 SESSIONS = f"Sessions (*{SUFFIX})"
-PARTS_OF_CHECKPOINTS = (".safetensors", ".model", ".json")
 Button = QMessageBox.StandardButton
 Then = Callable[[], object]
 
@@ -25,7 +31,7 @@ Then = Callable[[], object]
 class Files(QObject):
     """What the File menu does, for one window."""
 
-    corpus_chosen = Signal(str)
+    corpus_chosen = Signal(list)  # one path, or those of source and target
 
     def __init__(self, session: Session, settings: Settings, window: QWidget) -> None:
         super().__init__(window)
@@ -52,6 +58,16 @@ class Files(QObject):
     def open_chosen(self, path: str) -> None:
         self.open(Path(path))
 
+    def open_together(self, paths: Sequence[Path]) -> None:
+        """Open the one that is there, or two as the sides of a corpus; of others, say what is wanted."""
+        if len(paths) == 1:
+            self.open(paths[0])
+        elif len(paths) == 2 and all(map(may_be_corpus, paths)):
+            self.corpus_chosen.emit([str(path) for path in paths])
+        else:
+            wanted = "one session, one model, or a corpus of one file or of two, one for each language"
+            self._session.say(f"{len(paths)} files were dropped, and none was opened: wanted is {wanted}.")
+
     def open(self, path: Path) -> None:
         """Open a session, a checkpoint or a corpus, whatever it is."""
         if is_folder(path):
@@ -59,7 +75,7 @@ class Files(QObject):
         elif not is_file(path):
             self._session.say(f"{path.name}: is not there.")
         elif path.suffix.lower() in KINDS_OF_CORPORA:
-            self.corpus_chosen.emit(str(path))
+            self.corpus_chosen.emit([str(path)])
         elif path.suffix.lower() in PARTS_OF_CHECKPOINTS:
             self._session.open_model(str(path.parent))
         elif (document := self._read(path)) is not None:  # before anything is asked: it may be no session
@@ -84,7 +100,7 @@ class Files(QObject):
         dialog.rejected.connect(self._forget)
         dialog.open()
 
-    # Models and corpora -----------------------------------------------------------------------------------------
+    # Models -----------------------------------------------------------------------------------------------------
 
     @Slot()
     def choose_model(self) -> None:
@@ -98,14 +114,6 @@ class Files(QObject):
     @Slot()
     def open_packaged_model(self) -> None:
         self._session.open_model(None)
-
-    @Slot()
-    def choose_corpus(self) -> None:
-        """Let the user choose what to train on."""
-        dialog = self._dialog("Choose a corpus", f"{CORPORA};;{ALL_FILES}")
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.fileSelected.connect(self.corpus_chosen)
-        dialog.open()
 
     def may_close(self, close: Then) -> bool:
         """Whether nothing would be lost now; otherwise the user is asked, and `close` called when they want it."""

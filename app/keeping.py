@@ -9,7 +9,8 @@ from typing import Any
 
 from mlxdecoder.app.paths import is_file
 from mlxdecoder.app.session.document import LARGEST_FILE, Document
-from mlxdecoder.app.session.session import INDEX, Session
+from mlxdecoder.app.session.session import Session
+from mlxdecoder.app.session.training import INDEX
 from mlxdecoder.errors import UserError
 from mlxdecoder.files import write_text
 
@@ -27,7 +28,7 @@ class Kept:
 
     @classmethod
     def of(cls, session: Session) -> Kept:
-        return cls(session.document, session.history.saved, session.path, session.unfinished)
+        return cls(session.document, session.history.saved, session.path, session.training.unfinished)
 
     def write(self, folder: Path) -> None:
         """Keep this; raises `OSError`."""
@@ -65,4 +66,4 @@ class Kept:
         session.start_over(self.document, self.path)
         session.history.saved = self.saved
         if self.training is not None and is_file(Path(self.training["folder"]) / INDEX):
-            session.interrupted = self.training
+            session.training.interrupted = self.training

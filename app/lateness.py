@@ -72,28 +72,28 @@ def main() -> int:
 def _measures(window: MainWindow, model: Path, folder: Path) -> list[list[object]]:
     """Rows of what was measured: what the worker does, then p50, p99 and maximum in ms."""
     session = window.session
-    _wait(lambda: not session.busy() and "wrong" in session.recordings)
+    _wait(lambda: not session.requests.busy() and "wrong" in session.generation.recordings)
     rows = [["idle", *_lateness(lambda: None)]]
     session.open_model(str(model))
-    _wait(lambda: session.model is not None and session.model.layers == 6 and session.busy("wrong"))
+    _wait(lambda: session.model is not None and session.model.layers == 6 and session.requests.busy("wrong"))
     session.change("bench", sentence=SHORT)
     session.look(kind="decoder")
 
     def generate() -> None:
-        if not session.busy("wrong"):
-            session.generate()
+        if not session.requests.busy("wrong"):
+            session.generation.begin()
 
     rows.append(["generates, 6 layers of 8 heads", *_lateness(generate)])
     settings = {"preset": "toy", "corpus": None, "steps": 100_000, "resume": False, "probe": "The cat sleeps."}
-    session.train(folder=str(folder / "run"), mistakes=[], **settings)
-    _wait(lambda: session.training.step > 0)
+    session.training.begin(folder=str(folder / "run"), mistakes=[], **settings)
+    _wait(lambda: session.training.log.step > 0)
     rows.append(["trains and generates", *_lateness(generate)])
-    session.cancel("wrong")
+    session.requests.cancel("wrong")
     rows.append(["trains", *_lateness(lambda: None)])
-    session.control_training("stop")
-    _wait(lambda: session.training.state == "idle")
+    session.training.control("stop")
+    _wait(lambda: session.training.log.state == "idle")
     session.change("bench", sentence=LONG)
-    session.generate()
+    session.generation.begin()
     rows.append(["generates 500 tokens from 250", *_lateness(lambda: None)])
     rows.append(["48 heatmaps of 64 x 64 painted anew", *_painting(window)])
     return rows
@@ -111,7 +111,7 @@ def _lateness(meanwhile: Callable[[], None]) -> tuple[float, float, float]:
 def _painting(window: MainWindow) -> tuple[float, float, float]:
     """All heads of all layers, 64 tokens each."""
     session = window.session
-    _wait(lambda: len(session.recordings["wrong"].tokens) >= 64)
+    _wait(lambda: len(session.generation.recordings["wrong"].tokens) >= 64)
     session.look(step=63)
     viewport, times = window.composition.grid.viewport(), []
     for _ in range(PAINTS):

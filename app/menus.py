@@ -75,7 +75,7 @@ class Menus(QObject):
         menu.addSeparator()
         self._add(menu, "Open a &model…", files.choose_model, "Ctrl+Shift+O")
         self._add(menu, "Open the &packaged model", files.open_packaged_model)
-        self._add(menu, "Choose a corp&us…", files.choose_corpus)
+        self._add(menu, "Choose a corp&us…", self._window.composition.choose_corpus)
         menu.addSeparator()
         self._add(menu, "&Quit mlxdecoder", self._commands.quit, Key.Quit, Role.QuitRole)
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from mlxdecoder.app.session.document import SUFFIX
+
 KINDS_OF_CORPORA = (".tsv", ".txt", ".csv", ".tmx", ".po", ".jsonl", ".ndjson", ".gz", ".zip")
 CORPORA = f"Corpora ({' '.join(f'*{kind}' for kind in KINDS_OF_CORPORA)})"
 ALL_FILES = "All files (*)"
+PARTS_OF_CHECKPOINTS = (".safetensors", ".model", ".json")
 
 
 def is_file(path: Path) -> bool:
@@ -21,6 +24,11 @@ def is_file(path: Path) -> bool:
 def is_folder(path: Path) -> bool:
     """Whether a folder is there, as far as can be seen."""
     return os.path.isdir(path)
+
+
+def may_be_corpus(path: Path) -> bool:
+    """Whether it is a file that is neither a session nor a part of a model: sentences come under any other name."""
+    return is_file(path) and path.suffix.lower() not in (SUFFIX, *PARTS_OF_CHECKPOINTS)
 
 
 def is_taken(path: Path) -> bool:

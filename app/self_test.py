@@ -59,7 +59,7 @@ class _Attempt(QObject):
     @Slot(str)
     def session_changed(self, topic: str) -> None:
         told = self._session.told
-        recording = self._session.recordings.get("wrong")
+        recording = self._session.generation.recordings.get("wrong")
         if topic == "notice" and (not self._session.alive or "broken" in told or "refused" in told):
             self._end(self._session.notice)
         elif topic == "recording" and recording is not None and recording.reason is not None:
@@ -72,7 +72,7 @@ class _Attempt(QObject):
         if len(colours) < FEWEST_COLOURS:
             self._end(f"the heatmaps were not drawn: {len(colours)} colours on the screen")
         device = self._session.told["welcome"]["device"]
-        self.found = f"{self._session.recordings['wrong'].translation!r} generated on {device} and drawn"
+        self.found = f"{self._session.generation.recordings['wrong'].translation!r} generated on {device} and drawn"
         self._end("")
 
     @Slot()

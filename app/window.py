@@ -26,6 +26,7 @@ from mlxdecoder.app.session.session import Session
 from mlxdecoder.app.settings import Settings
 from mlxdecoder.app.settings_window import SettingsWindow
 from mlxdecoder.app.undo_keys import UndoKeys
+from mlxdecoder.app.views.dropping import dropped
 
 FIRST_SIZE, SMALLEST_SIZE = QSize(1280, 800), QSize(720, 480)
 TITLE_BAR = 40  # px of the window that have to be on a screen for people to take hold of it
@@ -46,7 +47,7 @@ class MainWindow(QMainWindow):
         self.settings_window = SettingsWindow(settings, self)
         self.appearance = Appearance(cast(QApplication, QApplication.instance()))
         self.appearance.apply(settings)
-        self._training = self.session.training.state
+        self._training = self.session.training.log.state
         self._loss = ""  # what was said when the worker went
         self.composition = Composition(self.session, self.bridge)
         self.setCentralWidget(self.composition)
@@ -80,8 +81,8 @@ class MainWindow(QMainWindow):
         if topic == "document":
             self._show_title()
             self.files.keeper.soon()
-        elif topic == "training" and self.session.training.state != self._training:
-            self._training = self.session.training.state
+        elif topic == "training" and self.session.training.log.state != self._training:
+            self._training = self.session.training.log.state
             self.files.keeper.soon()
         elif topic == "notice":
             self._show_notice()
@@ -91,15 +92,11 @@ class MainWindow(QMainWindow):
     # What the user does -----------------------------------------------------------------------------------------
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if any(url.isLocalFile() for url in event.mimeData().urls()):
+        if dropped(event):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        local = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
-        for path in local[:1]:
-            self.files.open(Path(path))
-        if len(local) > 1:
-            self.session.say(f"{len(local)} files were dropped; {Path(local[0]).name} was opened, the others were not.")
+        self.files.open_together(dropped(event))
         event.acceptProposedAction()
 
     def closeEvent(self, event: QCloseEvent) -> None:
@@ -119,7 +116,7 @@ class MainWindow(QMainWindow):
         self.settings.changed.connect(self._apply_settings)
         self.connection.lost.connect(self._offer_worker)
         self.connection.silent.connect(self._offer_end)
-        self.files.corpus_chosen.connect(self._take_corpus)
+        self.files.corpus_chosen.connect(self.composition.take_corpus)
         QGuiApplication.styleHints().colorSchemeChanged.connect(
             self._colours_changed, Qt.ConnectionType.QueuedConnection
         )
@@ -133,10 +130,6 @@ class MainWindow(QMainWindow):
     def _colours_changed(self) -> None:
         # Queued, since the palette is changed after the signal; what is painted with it is painted anew.
         self.composition.update()
-
-    @Slot(str)
-    def _take_corpus(self, path: str) -> None:
-        self.composition.take_corpus(Path(path))
 
     @Slot(str)
     def _offer_worker(self, why: str) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from mlxdecoder.app.session.document import View
 from mlxdecoder.heads import Grouping
 
 
@@ -33,6 +34,12 @@ class Model:
 
     def layers_of(self, kind: str) -> int:
         return self.encoder_layers if kind == "encoder" else self.layers
+
+    def nearest(self, view: View) -> View:
+        """The same kind, layer and head, as far as there are so many; of a kind that is missing, another."""
+        kind = view.kind if view.kind in self.kinds else self.kinds[-1]
+        layer, head = min(view.layer, self.layers_of(kind) - 1), min(view.head, self.heads - 1)
+        return replace(view, kind=kind, layer=layer, head=head)
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ class Corpora:
 
     def stop(self, which: Which) -> None:
         """Read no further; what is known stays known."""
-        self._session.cancel(which)
+        self._session.requests.cancel(which)
         self.logs[which].state = "stopped"
         self._tell("corpus")
 
@@ -113,13 +113,13 @@ class Corpora:
         log = self.logs[which]
         known = log if sorted(log.asked.get("corpus", ())) == sorted(wanted["corpus"]) else CorpusLog()
         self.logs[which] = replace(known, asked=wanted, state="reading", rows=0, counted="", why="")
-        self._session.ask("inspect", which, **wanted)
+        self._session.requests.ask("inspect", which, **wanted)
         self._tell("corpus")
 
     def _forget(self, which: Which) -> None:
         if self.logs[which].asked:
             self.logs[which] = CorpusLog()
-            self._session.cancel(which)
+            self._session.requests.cancel(which)
             self._tell("corpus")
 
     def _turn_files(self) -> None:

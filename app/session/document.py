@@ -69,6 +69,10 @@ class Document:
         """The same session, looked at otherwise."""
         return replace(self, view=replace(self.view, **changes))
 
+    def generates_like(self, other: Document) -> bool:
+        """Whether the same is generated for both, however it is looked at, and whatever is trained."""
+        return replace(self, view=other.view, probe=other.probe, preset=other.preset, corpus=other.corpus) == other
+
     def to_json(self) -> str:
         content = {"format": FORMAT, **asdict(self), "forced": {str(k): v for k, v in self.forced.items()}}
         return json.dumps(content, ensure_ascii=False, indent=2) + "\n"

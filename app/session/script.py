@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from textwrap import indent
 
 from mlxdecoder.app.session.document import Document
+from mlxdecoder.app.session.script_at_once import at_once
 from mlxdecoder.app.session.word_picture import MERGED_STAGES
+from mlxdecoder.heads import Grouping
 from mlxdecoder.maps import KINDS
 
 STAGES = {"scores": "scores", "scaled": "scaled scores", "masked": "masked scores", "weights": "weights"}
@@ -38,63 +40,26 @@ values = wrong[%(same)s] - right[%(same)s]
 """
 
 
-COMPARISON = """\
-\"\"\"The %(kind)s of a sentence with mistakes: its weights, as the app shows them.\"\"\"
-
-import mlxdecoder  # before mlx
-from mlxdecoder.mistakes.effects import compare
-from mlxdecoder.mistakes.experiments import other_sentence%(words)s
-
-checkpoint = mlxdecoder.load(%(load)s)
-sentence = %(sentence)s
-beside = other_sentence(checkpoint.tokenizer, sentence)  # for mistakes that need company
-found = compare(checkpoint, %(mistakes)s, sentence, beside)
-print(checkpoint.tokenizer.decode(found.correct), "|", checkpoint.tokenizer.decode(found.mistaken))
-right, wrong = (%(map)s.weights for side in (found.told.correct, found.told.mistaken))
-values = %(values)s  # [layers, heads, queries, keys]
-%(mean)s
-print(values[%(head)s])
-found.told.page().save("attention.html")
-"""
-
-
-def script(document: Document, architecture: str = "translator") -> str:
-    """The script for a model of this architecture; it prints the head that is looked at.
+def script(document: Document, architecture: str = "translator", grouping: Grouping | None = None) -> str:
+    """The script for a model of this architecture; it prints the head that is looked at, and says which heads share.
 
     Afterwards `values` are all heads as they are on screen [L, H, T, S]; a page of the weights is saved too.
     """
     view = document.view
+    shared = grouping if grouping and grouping.shares and not view.average else None
+    place = f"of layer {view.layer} and {'the mean of its heads' if view.average else f'head {view.head}'}"
+    place += f": {shared.describe(view.head)}" if shared else ""
     if document.mistakes and view.at_once and view.stage == "weights" and architecture != "encoder":
-        return _comparison(document)
-    return "\n".join(_Script(document, architecture).lines()) + "\n"
-
-
-def _comparison(document: Document) -> str:
-    """The script for what is read at once: both sides over the tokens of the right translation."""
-    view, path = document.view, document.model
-    sides = {"wrong": "wrong", "right": "right", "change": "wrong - right"}
-    mean = "values = values.mean(axis=1, keepdims=True)  # of the heads\n" if view.average else ""
-    attention_map = f'side["{view.kind}"]'
-    head = 0 if view.average else view.head
-    return COMPARISON % {
-        "kind": KINDS[view.kind],
-        "load": "" if path is None else repr(path),
-        "mistakes": list(document.mistakes),
-        "sentence": repr(document.sentence),
-        "words": "\nfrom mlxdecoder.words import WordMap" if view.words else "",
-        "map": f"WordMap({attention_map})" if view.words else attention_map,
-        "values": sides[view.side],
-        "mean": mean,
-        "head": f"{view.layer}, {head}",
-    }
+        return at_once(document, place)
+    return "\n".join(_Script(document, architecture, place, shared is not None).lines()) + "\n"
 
 
 class _Script:
-    """A document, part by part."""
+    """A document, part by part; `place` is the head that is printed, in words, `shares` whether heads share keys."""
 
-    def __init__(self, document: Document, architecture: str) -> None:
+    def __init__(self, document: Document, architecture: str, place: str, shares: bool) -> None:
         self.document, self.view, self.sampling = document, document.view, document.sampling
-        self.architecture = architecture
+        self.architecture, self.place, self.shares = architecture, place, shares
         self.writes = architecture != "encoder"
         self.searches = self.writes and self.sampling.beam != 1
         self.forces = self.writes and bool(document.forced or self.searches)
@@ -114,7 +79,7 @@ class _Script:
         yield from self._cut()
         if self.merges:
             yield from self._merged()
-        yield "\nprint(values[{}, {}])  # of layer {} and {}".format(*self._head())
+        yield f"\nprint(values[{self.view.layer}, {0 if self.view.average else self.view.head}])  # {self.place}"
         if self._pages:
             yield from self._page()
 
@@ -137,6 +102,7 @@ class _Script:
         if self.document.mistakes and self.view.side != "right":
             yield "from mlxdecoder.mistakes import switch_on"
         if self._pages:
+            yield from ["from mlxdecoder.heads import Grouping"] if self.shares else []
             yield "from mlxdecoder.trace import intended"
         if self.merges:
             yield f"from mlxdecoder.words import {'WordMap' if self._pages else 'merge, words_of'}"
@@ -219,10 +185,6 @@ class _Script:
         if self.view.average:
             yield "values = values.mean(axis=1, keepdims=True)  # of the heads"
 
-    def _head(self) -> tuple[int, int, int, str]:
-        layer, head = self.view.layer, 0 if self.view.average else self.view.head
-        return layer, head, layer, "the mean of its heads" if self.view.average else f"head {head}"
-
     def _merged(self) -> Iterator[str]:
         """Words in the place of pieces: rows averaged, columns summed."""
         if self._pages:
@@ -242,7 +204,11 @@ class _Script:
     def _map(self) -> Iterator[str]:
         yield self._tokens()
         yield f'allowed = intended("{self.view.kind}", *values.shape[2:], model.config.window)'
-        yield f'picture = mlxdecoder.AttentionMap("{self.view.kind}", values, allowed, queries, keys)'
+        shared = ""
+        if self.shares:
+            yield "shared = Grouping(model.config.n_heads, model.config.kv_heads)  # heads that share keys"
+            shared = ", grouping=shared"
+        yield f'picture = mlxdecoder.AttentionMap("{self.view.kind}", values, allowed, queries, keys{shared})'
 
     def _tokens(self) -> str:
         queries = "source" if self.view.kind == "encoder" else "read[: values.shape[2]]"

@@ -1,4 +1,4 @@
-"""What a session tells its listeners of, and which messages of the worker belong to what."""
+"""What a session tells its listeners of, and which messages of the worker are the last ones to a request."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ Topic = Literal[
 ]
 Send = Callable[[Message], None]
 Listener = Callable[[Topic], None]
-TRAINING = ("preparing", "training", "progress", "measured", "probe", "saved", "trained")
 LAST = (
     "generated",
     "compared",

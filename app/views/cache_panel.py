@@ -60,7 +60,7 @@ class CachePanel(Panel):
     def measure(self) -> None:
         """Ask for the cost of this sentence with and without the cache."""
         self._measured = self.session.document.sentence
-        self.session.ask("cost", sentence=self._measured)
+        self.session.requests.ask("cost", sentence=self._measured)
 
     @Slot(QModelIndex, QModelIndex)
     def _row_chosen(self, current: QModelIndex, _: QModelIndex) -> None:
@@ -78,7 +78,7 @@ class CachePanel(Panel):
         self._filling = False
 
     def _show_costs(self) -> None:
-        busy = self.session.busy("cost")
+        busy = self.session.requests.busy("cost")
         self.measure_button.setEnabled(self.session.alive and not busy)
         cost = self.session.told.get("cost")
         fits = self._measured == self.session.document.sentence

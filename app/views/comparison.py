@@ -45,11 +45,11 @@ class Comparison(QWidget):
     def _ask(self) -> None:
         document = self._session.document
         self._asked_of = self._state
-        self._run = self._session.ask("compare", sentence=document.sentence, mistakes=list(document.mistakes))
+        self._run = self._session.requests.ask("compare", sentence=document.sentence, mistakes=list(document.mistakes))
         self._show()
 
     def _show(self) -> None:
-        waits = self._run > 0 and self._session.busy("compare")
+        waits = self._run > 0 and self._session.requests.busy("compare")
         on = bool(self._session.document.mistakes)
         self.ask.setEnabled(on and self._session.alive and not waits)
         self._show_found(self._found())

@@ -70,7 +70,7 @@ class DiagnosisDialog(QDialog):
     @Slot()
     def diagnose(self) -> None:
         """Look at the model as it is now."""
-        self._session.ask("diagnose", mistakes=list(self._session.document.mistakes))
+        self._session.requests.ask("diagnose", mistakes=list(self._session.document.mistakes))
 
     @Slot(str)
     def session_changed(self, topic: str) -> None:
@@ -81,7 +81,7 @@ class DiagnosisDialog(QDialog):
 
     def _follow(self) -> None:
         """Open when a diagnosis is asked for, by whomever, and take its answer."""
-        busy, told = self._session.busy("diagnose"), self._session.told.get("diagnosis")
+        busy, told = self._session.requests.busy("diagnose"), self._session.told.get("diagnosis")
         if busy and not self._waiting:
             self._waiting, self._before, self._answer, self._asked_of = True, told, None, self._of_now
             self._fill([], "")

@@ -32,7 +32,7 @@ class FilesField(QWidget):
         for widget in (self.names, self._choose, self._back):
             row.addWidget(widget)
         self.setFocusProxy(self.names)
-        self._choose.clicked.connect(self._ask)
+        self._choose.clicked.connect(self.ask)
         self._back.clicked.connect(self._take_none)
 
     def show_files(self, files: Sequence[str]) -> None:
@@ -49,7 +49,8 @@ class FilesField(QWidget):
         self._dialog("Choose the file with the translations", Mode.ExistingFile).fileSelected.connect(self._add)
 
     @Slot()
-    def _ask(self) -> None:
+    def ask(self) -> None:
+        """Let the user choose one file, or two."""
         title = "Choose a file with pairs, or two files, one for each language"
         self._dialog(title, Mode.ExistingFiles).filesSelected.connect(self._selected)
 

@@ -138,7 +138,7 @@ class HeadView(QWidget):
             column.show_head(heads.get(side), alone=len(heads) == 1)
         chosen = heads.get(side_shown(self._session)) or next(iter(heads.values()), None)
         self._title.setText("" if chosen is None else chosen.title)
-        self._title.setToolTip(f"{ABOUT} {MERGED}" if self._session.merges_words else ABOUT)
+        self._title.setToolTip(f"{ABOUT} {MERGED}" if self._session.generation.merges_words else ABOUT)
         self._tell_lines([head for head in heads.values() if head is not None])
         self._pages.setCurrentIndex(2 if chosen is None else int(self._as_table.isChecked()))
         if self._as_table.isChecked():
@@ -149,7 +149,7 @@ class HeadView(QWidget):
         side = side_shown(self._session)
         wanted = ["right", "wrong"] + (["change"] if side == "change" else [])
         room = self.width() >= ENOUGH * len(wanted) and not self._as_table.isChecked()
-        return wanted if room and "right" in self._session.recordings else [side]
+        return wanted if room and "right" in self._session.generation.recordings else [side]
 
     def _head(self, side: str) -> Head | None:
         now, view = shown(self._session, side), self._session.document.view
@@ -157,13 +157,13 @@ class HeadView(QWidget):
             return None
         heads = self._session.model.heads if self._session.model else now.picture.values.shape[1]
         which = f"mean of its {heads} heads" if view.average else f"head {view.head}"
-        unit = words.STAGES[view.stage][0].lower()
+        unit, generation = words.STAGES[view.stage][0].lower(), self._session.generation
         title = f"{KINDS[view.kind].capitalize()} · layer {view.layer}, {which} · {unit}"
-        if self._session.merges_words:
+        if generation.merges_words:
             title += " · merged into words: rows averaged, columns summed"
-        if self._session.compared is not None and self._session.reads_at_once:
-            title += f" · {self._session.compared.how}"
-        if self._as_table.isChecked() and "right" in self._session.recordings:
+        if generation.compared is not None and generation.reads_at_once:
+            title += f" · {generation.compared.how}"
+        if self._as_table.isChecked() and "right" in generation.recordings:
             title += f" · {words.SIDES[side][0].lower()}"
         return head_of(now, view.layer, view.head, title)
 

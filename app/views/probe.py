@@ -60,7 +60,7 @@ class ProbeView(QWidget):
     @property
     def shown(self) -> Probe | None:
         """The measurement at which the slider stands."""
-        probes = self._session.training.probes
+        probes = self._session.training.log.probes
         return probes[min(self._slider.value(), len(probes) - 1)] if probes else None
 
     @Slot(str)
@@ -72,7 +72,7 @@ class ProbeView(QWidget):
 
     def _stretch(self) -> None:
         """Make room for new measurements; who looks at the newest goes on to the next."""
-        last = max(len(self._session.training.probes) - 1, 0)
+        last = max(len(self._session.training.log.probes) - 1, 0)
         follows = self._slider.value() == self._slider.maximum()
         if last != self._slider.maximum():
             self._slider.setMaximum(last)

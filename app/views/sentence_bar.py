@@ -86,7 +86,7 @@ class SentenceBar(QWidget):
     @Slot()
     def stop(self) -> None:
         """Stop at once; what has been written stays."""
-        self.session.cancel("wrong", "right")
+        self.session.requests.cancel("wrong", "right")
 
     @Slot(str)
     def session_changed(self, topic: str) -> None:
@@ -115,7 +115,7 @@ class SentenceBar(QWidget):
         recording, busy = recording_shown(self.session), generating(self.session)
         self.translation.show_text(recording.translation)
         self.status.say(self._how_it_stands())
-        self.busy_sign.setVisible(busy or self.session.busy("open"))
+        self.busy_sign.setVisible(busy or self.session.requests.busy("open"))
         self.stop_button.setEnabled(busy)
         unknown = " ".join(whole(each) for each in recording.unknown)
         self.unknown.say(f"The model has never seen: {unknown}" if unknown else "")
@@ -124,7 +124,7 @@ class SentenceBar(QWidget):
         recording, session = recording_shown(self.session), self.session
         count = len(recording.tokens)
         tokens = counted(count, "token")
-        if session.busy("open"):
+        if session.requests.busy("open"):
             return "Loading the model…"
         if recording.reason is None and generating(session):
             return f"Writing… {tokens}"

@@ -38,7 +38,7 @@ class ShapesPanel(Panel):
     def refresh(self) -> None:
         self._ask()
         told = self.session.told.get("shapes")
-        busy = self.session.busy("shapes")
+        busy = self.session.requests.busy("shapes")
         rows = [] if told is None or busy else [_row(*row) for row in told["rows"]]
         self.table.fill(rows)
         self.copy_button.setEnabled(bool(rows))
@@ -52,7 +52,7 @@ class ShapesPanel(Panel):
         wanted = (model.fingerprint, document.sentence)
         if wanted != self._asked:
             self._asked = wanted
-            self.session.ask("shapes", sentence=document.sentence)
+            self.session.requests.ask("shapes", sentence=document.sentence)
 
 
 def _row(name: str, axes: str | list[str], shape: list[int]) -> Row:

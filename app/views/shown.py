@@ -40,23 +40,23 @@ class Shown:
 
 def side_shown(session: Session) -> str:
     """The side that is chosen; without mistakes there is only one."""
-    return session.document.view.side if "right" in session.recordings else "wrong"
+    return session.document.view.side if "right" in session.generation.recordings else "wrong"
 
 
 def shown(session: Session, side: str | None = None) -> Shown | None:
     """What is to be drawn of one side, or of the one that is chosen; None before anything is known."""
-    view = session.document.view
+    view, generation = session.document.view, session.generation
     side = side or side_shown(session)
-    picture = session.picture(side, whole=not session.merges_words)  # a word has no more pieces than were read
+    picture = generation.picture(side, whole=not generation.merges_words)  # a word has no more pieces than were read
     if picture is None or not picture.values.size:
         return None
-    steps = picture.kind != "encoder" and not session.reads_at_once
-    recordings = tuple(session.recordings.get(one) for one in ("right", "wrong"))
+    steps = picture.kind != "encoder" and not generation.reads_at_once
+    recordings = tuple(generation.recordings.get(one) for one in ("right", "wrong"))
     rows = picture.values.shape[2]
     read = next((len(one.prompt) for one in recordings if one), 1)  # in the first step
     shown_rows = rows if view.step is None or not steps else min(read + view.step, rows)
-    scale = scale_of(picture.stage, side, session.reach())
-    about = (picture.kind, picture.stage, side, view.average, session.reads_at_once, session.merges_words)
+    scale = scale_of(picture.stage, side, generation.reach())
+    about = (picture.kind, picture.stage, side, view.average, generation.reads_at_once, generation.merges_words)
     return Shown(picture, side, shown_rows, steps, scale, recordings, about)
 
 

@@ -14,8 +14,8 @@ UNITS = ("bytes", "KB", "MB", "GB")
 
 def recording_shown(session: Session) -> Recording:
     """The generation of the side that is looked at; where that side has none, the one with the mistakes."""
-    of_side = session.recordings.get(session.document.view.side)
-    return of_side or session.recordings.get("wrong") or Recording()
+    of_side = session.generation.recordings.get(session.document.view.side)
+    return of_side or session.generation.recordings.get("wrong") or Recording()
 
 
 def step_shown(session: Session) -> int | None:
@@ -41,13 +41,13 @@ def read_before(session: Session, step: int) -> str:
 
 def generating(session: Session) -> bool:
     """Whether the worker still writes, on either side."""
-    return session.busy("wrong") or session.busy("right")
+    return session.requests.busy("wrong") or session.requests.busy("right")
 
 
 def generate_anew(session: Session) -> None:
     """Generate, unless nobody is there to do it; a worker that comes back generates by itself."""
     if session.alive:
-        session.generate()
+        session.generation.begin()
 
 
 def is_right_to_left(text: str) -> bool:

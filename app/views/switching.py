@@ -32,10 +32,10 @@ def _become(session: Session, what: str, chosen: Iterable[str], shows: bool = Fa
     order = {name: place for place, name in enumerate(session.entries)}
     view = session.document.view
     view = replace(view, stage="weights", at_once=True) if shows else view
-    session.seeks = shows
+    session.generation.seeks = shows
     session.change(what, mistakes=tuple(sorted(chosen, key=lambda name: (order.get(name, -1), name))), view=view)
     if session.alive:
-        session.generate()
+        session.generation.begin()
 
 
 def title(session: Session, name: str) -> str:

@@ -9,11 +9,11 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QGridLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
 from mlxdecoder.app.bridge import Bridge
-from mlxdecoder.app.paths import is_file
-from mlxdecoder.app.session.document import SUFFIX
+from mlxdecoder.app.paths import may_be_corpus
 from mlxdecoder.app.session.session import Session
 from mlxdecoder.app.views.announcing import announce
 from mlxdecoder.app.views.curves import Curves
+from mlxdecoder.app.views.dropping import dropped
 from mlxdecoder.app.views.parts import Column, Scrolled, Text, button, named
 from mlxdecoder.app.views.probe import ProbeView
 from mlxdecoder.app.views.series import TRAINING
@@ -82,10 +82,10 @@ class TrainPanel(QWidget):
 
     @Slot()
     def _show(self) -> None:
-        log = self._session.training
-        left_over = self._session.interrupted is not None or self.settings.holds_run
+        log = self._session.training.log
+        left_over = self._session.training.interrupted is not None or self.settings.holds_run
         able = available(log, self._session.alive, left_over, self.settings.holds_run)
-        if self._session.busy("twin"):
+        if self._session.requests.busy("twin"):
             able -= {"start", "resume"}
         for command, pressed in self.buttons.items():
             pressed.setEnabled(command in able)
@@ -97,8 +97,8 @@ class TrainPanel(QWidget):
         self.curves.show_logs({"training": log})
 
     def _tell(self) -> None:
-        log = self._session.training
-        waiting = log.state == "idle" and not log.folder and self._session.interrupted
+        log = self._session.training.log
+        waiting = log.state == "idle" and not log.folder and self._session.training.interrupted
         self._state.say("A training was cut off: resume it" if waiting else told(log))
         if log.state != self._announced:
             self._announced = log.state
@@ -108,21 +108,21 @@ class TrainPanel(QWidget):
 
     def _aside(self) -> str:
         """What there is to say beside the state."""
-        log = self._session.training
-        if log.state in ("idle", "paused") and self._session.busy("twin"):
+        log = self._session.training.log
+        if log.state in ("idle", "paused") and self._session.requests.busy("twin"):
             return "Twins are being trained: this has to wait until they end."
         return pace(log) or log.preparing or log.why
 
     def _refused(self) -> None:
         """Say here, beside the button that was pressed, why nothing came of it."""
-        if self._began and self._session.training.state == "idle":
+        if self._began and self._session.training.log.state == "idle":
             self._began = False
-            self._session.training.why = self._session.notice
+            self._session.training.log.why = self._session.notice
             self._show()
 
     def _heard(self) -> None:
         """A folder that is taken is offered no more; a training that has ended was not refused."""
-        log = self._session.training
+        log = self._session.training.log
         if log.folder and log.folder == str(self.settings.folder) and log.state != "idle":
             self.settings.propose_folder()
         if log.reason is not None and log.state in ("idle", "paused"):
@@ -134,36 +134,36 @@ class TrainPanel(QWidget):
 
     @Slot()
     def _pause(self) -> None:
-        self._session.control_training("pause")
+        self._session.training.control("pause")
 
     @Slot()
     def _stop(self) -> None:
-        self._session.control_training("stop")
+        self._session.training.control("stop")
 
     @Slot()
     def _resume(self) -> None:
-        if self._session.busy("training"):
-            self._session.control_training("resume")
-        elif self._session.interrupted is not None:
-            self._session.go_on_training()
+        if self._session.requests.busy("training"):
+            self._session.training.control("resume")
+        elif self._session.training.interrupted is not None:
+            self._session.training.go_on()
         elif self.settings.holds_run:
-            self._session.reset_training()
+            self._session.training.reset()
             self._train(self.settings.folder, resume=True)
         else:
-            self._train(Path(self._session.training.folder), resume=True)
+            self._train(Path(self._session.training.log.folder), resume=True)
 
     @Slot()
     def _reset(self) -> None:
-        self._session.reset_training()
+        self._session.training.reset()
         self.settings.propose_folder()
 
     @Slot()
     def _use(self) -> None:
-        self._session.open_model(self._session.training.checkpoint)
+        self._session.open_model(self._session.training.log.checkpoint)
 
     def _train(self, folder: Path, resume: bool) -> None:
         self._began = True
-        self._session.train(
+        self._session.training.begin(
             preset=self._session.document.preset,
             **self._session.document.corpus.wishes,
             folder=str(folder),
@@ -174,7 +174,7 @@ class TrainPanel(QWidget):
         )
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if _corpora_of(event) and self._session.training.state == "idle":
+        if _corpora_of(event) and self._session.training.log.state == "idle":
             event.acceptProposedAction()
         else:
             event.ignore()  # sessions and models are for the window
@@ -186,6 +186,5 @@ class TrainPanel(QWidget):
 
 def _corpora_of(event: QDropEvent) -> list[Path]:
     """The one file of sentences that is dropped, or the two, if it is so."""
-    paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
-    fit = len(paths) <= 2 and all(is_file(path) and path.suffix != SUFFIX for path in paths)
-    return paths if fit else []
+    paths = dropped(event)
+    return paths if len(paths) <= 2 and all(map(may_be_corpus, paths)) else []

@@ -21,7 +21,8 @@ from PySide6.QtWidgets import (
 
 from mlxdecoder.app.bridge import Bridge
 from mlxdecoder.app.paths import is_file, is_taken
-from mlxdecoder.app.session.session import INDEX, Session
+from mlxdecoder.app.session.session import Session
+from mlxdecoder.app.session.training import INDEX
 from mlxdecoder.app.views.corpus_rows import CorpusRows, add_row
 from mlxdecoder.app.views.parts import Text, button, named, unwheeled
 from mlxdecoder.app.views.wording import counted
@@ -155,7 +156,7 @@ class TrainSettings(QWidget):
         if self.probe.text().strip():
             self._session.change("change probe", probe=self.probe.text().strip())
 
-    def take_corpus(self, *paths: Path) -> None:
+    def take_corpus(self, *paths: Path | str) -> None:
         """Learn from this file or these two, or from the sentences that are built in."""
         self._session.corpora.choose([os.path.abspath(path) for path in paths])
 

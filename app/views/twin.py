@@ -58,7 +58,7 @@ class TwinView(QWidget):
 
     @Slot(str)
     def session_changed(self, topic: str) -> None:
-        if topic == "notice" and self._began and not self._session.busy("twin"):
+        if topic == "notice" and self._began and not self._session.requests.busy("twin"):
             self._began, self._refusal = False, self._session.notice
         if topic in ("document", "twin", "training", "busy", "worker", "welcome"):
             self._show()
@@ -67,14 +67,14 @@ class TwinView(QWidget):
     def _start(self) -> None:
         self._mistakes, self._steps_asked = self._session.document.mistakes, self.steps.value()
         self._began, self._refusal = True, ""
-        self._session.twin(self._steps_asked)
+        self._session.twins.begin(self._mistakes, self._steps_asked)
 
     @Slot()
     def _stop(self) -> None:
-        self._session.cancel("twin")
+        self._session.requests.cancel("twin")
 
     def _show(self) -> None:
-        running = self._session.busy("twin")
+        running = self._session.requests.busy("twin")
         able = self._session.alive and bool(self._session.document.mistakes) and not self._occupied
         self.start.setEnabled(able and not running)
         self.stop.setEnabled(running)
@@ -84,20 +84,20 @@ class TwinView(QWidget):
         self._progress.setRange(0, 2 * self._steps_asked if done or not running else 0)
         self._progress.setValue(done)
         self._progress.setVisible(running)
-        self.curves.setVisible(bool(self._session.twins))
-        self.curves.show_logs(self._session.twins)
+        self.curves.setVisible(bool(self._session.twins.logs))
+        self.curves.show_logs(self._session.twins.logs)
 
     @property
     def _occupied(self) -> bool:
         """Whether another training has the worker."""
-        return self._session.training.state in ("running", "pausing", "stopping")
+        return self._session.training.log.state in ("running", "pausing", "stopping")
 
     def _done(self) -> int:
         """The steps that both have made, together."""
-        return sum(len(log.losses) for log in self._session.twins.values())
+        return sum(len(log.losses) for log in self._session.twins.logs.values())
 
     def _told(self, running: bool) -> str:
-        twins = self._session.twins
+        twins = self._session.twins.logs
         if not running and self._occupied:
             return "A model is being trained: twins have to wait until it ends or pauses."
         if not twins:

@@ -56,11 +56,13 @@ class Verdict(QWidget):
     def _ask(self) -> None:
         if self._entry is not None:
             self._asked_of = self._state
-            self._run = self._session.ask("verdict", of=self._entry.id, mistakes=list(self._session.document.mistakes))
+            self._run = self._session.requests.ask(
+                "verdict", of=self._entry.id, mistakes=list(self._session.document.mistakes)
+            )
             self._show()
 
     def _show(self) -> None:
-        waits = self._run > 0 and self._session.busy("verdict")
+        waits = self._run > 0 and self._session.requests.busy("verdict")
         self.ask.setEnabled(self._session.alive and not waits)
         self._answer.say(self._said(waits))
 

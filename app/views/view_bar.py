@@ -116,13 +116,13 @@ class ViewBar(QWidget):
             box.setCurrentIndex(box.findData(value))
             box.setToolTip(box.currentData(Qt.ItemDataRole.ToolTipRole) or "")
         self._side_pair.setVisible(bool(session.document.mistakes))
-        self._reading_pair.setVisible(session.compared is not None and view.stage == "weights")
+        self._reading_pair.setVisible(session.generation.compared is not None and view.stage == "weights")
         self._average.setChecked(view.average)
         self._words.setChecked(view.words)
         self._words.setEnabled(view.stage in MERGED_STAGES)
         side = side_shown(session)
         unit = "mistaken minus correct" if side == "change" else words.UNITS[view.stage]
-        self._legend.show_scale(scale_of(view.stage, side, session.reach()), unit, view.stage)
+        self._legend.show_scale(scale_of(view.stage, side, session.generation.reach()), unit, view.stage)
 
 
 def _named(name: str, box: QComboBox) -> QWidget:

@@ -11,6 +11,7 @@ from mlxdecoder import contracts
 from mlxdecoder.app.protocol import Message
 from mlxdecoder.app.worker.engine import Engine, mistaken
 from mlxdecoder.app.worker.link import Link
+from mlxdecoder.app.worker.reading import encoded
 from mlxdecoder.app.worker.watching import compact
 from mlxdecoder.contracts.diagnosis import Suspect
 from mlxdecoder.contracts.finding import Finding, Report
@@ -54,6 +55,7 @@ def compare(engine: Engine, message: Message, link: Link) -> None:
 def comparison(checkpoint: Checkpoint, names: Sequence[str], sentence: str) -> effects.Effects:
     """What these mistakes do to a sentence; raises `UserError` where nothing could be compared."""
     _check_comparable(checkpoint, [find(name) for name in names])
+    encoded(checkpoint, sentence)  # which refuses what cannot be shown
     return effects.compare(checkpoint, names, sentence, other_sentence(checkpoint.tokenizer, sentence))
 
 

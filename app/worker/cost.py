@@ -12,8 +12,8 @@ import mlx.core as mx
 from mlxdecoder.app.protocol import Message
 from mlxdecoder.app.worker.choosing import Stopped
 from mlxdecoder.app.worker.engine import Engine
-from mlxdecoder.app.worker.generation import encoded
 from mlxdecoder.app.worker.link import Link
+from mlxdecoder.app.worker.reading import encoded
 from mlxdecoder.app.worker.shapes import read_by_decoder
 from mlxdecoder.decoding import Decoding, generating
 from mlxdecoder.errors import UserError

@@ -14,10 +14,10 @@ from mlxdecoder.app.protocol import Message
 from mlxdecoder.app.worker.choosing import Interrupted, Stopped, make_choice
 from mlxdecoder.app.worker.engine import Engine, mistaken
 from mlxdecoder.app.worker.link import Link
+from mlxdecoder.app.worker.reading import encoded
 from mlxdecoder.app.worker.watching import AnyModel, Watcher, kinds_of
 from mlxdecoder.backend import log_softmax
 from mlxdecoder.decoding import Decoding, generating, token_limit
-from mlxdecoder.errors import UserError
 from mlxdecoder.ids import pad_right
 from mlxdecoder.models import Encoder, LanguageModel, Translator
 from mlxdecoder.sampling import keep_rules, penalise
@@ -25,7 +25,6 @@ from mlxdecoder.text.protocol import TextTokenizer
 from mlxdecoder.training.checkpoint import Checkpoint
 
 N_CANDIDATES = 10
-MOST_CELLS = 5_000_000  # weights of one kind, of all layers and heads; their five stages take some 60 MB
 
 
 @dataclass(frozen=True)
@@ -86,27 +85,6 @@ def messages(checkpoint: Checkpoint, wish: Wish, stopped: Stopped) -> Iterator[M
             reason = step.finish_reason or reason
     fields = {"reason": reason, "translation": tokenizer.decode(said), "tokens": tokenizer.pieces(said)}
     yield Message("generated", fields=fields)
-
-
-def encoded(checkpoint: Checkpoint, sentence: str) -> list[int]:
-    """What a model reads: the ids of a sentence, behind a begin mark where a language model goes on from it.
-
-    Raises `UserError` where there is nothing to read, or more than can be watched.
-    """
-    model = checkpoint.model
-    if model.config.n_patches:
-        raise UserError(
-            "model: it reads images, which the app does not show; from Python, "
-            "mlxdecoder.show(mlxdecoder.load(folder), image) does."
-        )
-    read = checkpoint.read(sentence)
-    if not read:
-        raise UserError("sentence: no words found in it; a sentence is wanted.")
-    heads = model.config.n_heads * max(model.config.n_layers, model.config.encoder_layers)
-    most = int((MOST_CELLS / heads) ** 0.5)
-    if len(read) > most:
-        raise UserError(f"sentence: {len(read):,} tokens found; at most {most:,} can be watched with this model.")
-    return read
 
 
 def steps(model: LanguageModel | Translator, read: Sequence[int], wish: Wish, stopped: Stopped) -> Iterator[Step]:

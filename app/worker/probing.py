@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from mlxdecoder.app.worker.engine import Engine, mistaken
+from mlxdecoder.app.worker.reading import check_length
 from mlxdecoder.app.worker.watching import compact
 from mlxdecoder.commands.train_text import Text
+from mlxdecoder.config import ModelConfig
 from mlxdecoder.errors import UserError
 from mlxdecoder.generate import generate
 from mlxdecoder.maps import AttentionMap
@@ -20,19 +22,16 @@ from mlxdecoder.trace import attend
 
 
 class Probe:
-    """Tries one sentence on a model.
+    """Tries the pieces of one sentence on a model.
 
     The weights are those of one wording of the translation, read at once as in training, so that pictures of different
-    steps have the same rows; without a wording, of what the model writes. Raises `UserError` for a blank sentence.
+    steps have the same rows; without a wording, of what the model writes.
     """
 
     def __init__(
-        self, sentence: str, tokenizer: TextTokenizer, model: Translator, wording: Sequence[int] | None
+        self, source: Sequence[int], tokenizer: TextTokenizer, model: Translator, wording: Sequence[int] | None
     ) -> None:
-        self._tokenizer, self._model, self._wording = tokenizer, model, wording
-        self._source = tokenizer.encode(sentence)
-        if not self._source:
-            raise UserError("probe: no words found in it; a sentence is wanted.")
+        self._source, self._tokenizer, self._model, self._wording = source, tokenizer, model, wording
 
     def look(self, step: int) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """What the model writes now and where it looks: fields and arrays of a `probe` message."""
@@ -51,12 +50,23 @@ class Probe:
         read = [config.begin_id, *target][: config.max_length]
         trace = attend(self._model, self._source, read)
         source, written = self._tokenizer.pieces(self._source), self._tokenizer.pieces(read)
-        yield trace.attention_map("encoder", source, source, window=config.window)
+        yield trace.attention_map("encoder", source, source)
         yield trace.attention_map("decoder", written, written, window=config.window)
         yield trace.attention_map("cross", written, source)
 
 
-def wording_of(sentence: str, text: Text, tokenizer: TextTokenizer, engine: Engine) -> list[int] | None:
+def source_of(sentence: str, tokenizer: TextTokenizer, config: ModelConfig) -> list[int]:
+    """The pieces of a sentence; raises `UserError` for one that is blank or too long."""
+    source = tokenizer.encode(sentence)
+    if not source:
+        raise UserError("probe: no words found in it; a sentence is wanted.")
+    check_length("probe", source, config)
+    return source
+
+
+def wording_of(
+    sentence: str, source: Sequence[int], text: Text, tokenizer: TextTokenizer, engine: Engine
+) -> list[int] | None:
     """The translation of a sentence in a corpus; or by the open model, if it reads the same tokens; or None."""
     for pair in chain(text.train, text.validation):
         if pair.source == sentence.strip():
@@ -65,8 +75,7 @@ def wording_of(sentence: str, text: Text, tokenizer: TextTokenizer, engine: Engi
         checkpoint = engine.checkpoint
     except UserError:
         return None
-    source = tokenizer.encode(sentence)
     if not isinstance(checkpoint.model, Translator) or checkpoint.tokenizer.fingerprint != tokenizer.fingerprint:
         return None
     with mistaken(checkpoint.model, ()):
-        return generate(checkpoint.model, [source])[0].tokens if source else None
+        return generate(checkpoint.model, [source])[0].tokens

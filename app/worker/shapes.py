@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from mlxdecoder.app.protocol import Message
 from mlxdecoder.app.worker.engine import Engine
-from mlxdecoder.app.worker.generation import encoded
 from mlxdecoder.app.worker.link import Link
+from mlxdecoder.app.worker.reading import encoded
 from mlxdecoder.commands.shapes import AXES
 from mlxdecoder.generate import generate
 from mlxdecoder.models import Encoder, LanguageModel, Translator

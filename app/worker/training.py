@@ -13,7 +13,7 @@ from mlxdecoder.app.worker.engine import Engine
 from mlxdecoder.app.worker.inspecting import choice_of
 from mlxdecoder.app.worker.link import Link, Stopped
 from mlxdecoder.app.worker.looking_on import LookingOn
-from mlxdecoder.app.worker.probing import Probe, wording_of
+from mlxdecoder.app.worker.probing import Probe, source_of, wording_of
 from mlxdecoder.commands.train_text import Origin, Text
 from mlxdecoder.errors import UserError
 from mlxdecoder.mistakes import find, switch_on
@@ -51,8 +51,10 @@ def train(engine: Engine, message: Message, link: Link) -> None:
     except Stopped:
         link.tell("trained", reason="stopped", step=0, path=None, message="")
         return
-    wording = wording_of(message["probe"], plan.text, plan.prepared.tokenizer, engine)
-    probe = Probe(message["probe"], plan.prepared.tokenizer, plan.model, wording)
+    tokenizer = plan.prepared.tokenizer
+    source = source_of(message["probe"], tokenizer, plan.model.config)
+    wording = wording_of(message["probe"], source, plan.text, tokenizer, engine)
+    probe = Probe(source, tokenizer, plan.model, wording)
     observer = LookingOn(link, probe, plan.folder)
     trainer = _trainer(plan, observer)
     told, arrays = probe.look(trainer.step)  # a sentence that the model cannot read is refused now

@@ -181,7 +181,7 @@ class Monkey:
     def train(self) -> None:
         panel = self.window.composition.train_panel
         buttons = panel.buttons
-        if self.window.session.training.state == "idle" and self.random.random() < 0.7:
+        if self.window.session.training.log.state == "idle" and self.random.random() < 0.7:
             self.window.session.change("choose preset", preset="toy")  # one that gets somewhere
             panel.settings.take_corpus()
             panel.settings.propose_folder()
@@ -196,7 +196,7 @@ class Monkey:
     def watch_training(self) -> None:
         """Let a training come as far as having something to lose."""
         for _ in range(300):
-            if self.window.session.training.state != "running" or self.window.session.training.step > 5:
+            if self.window.session.training.log.state != "running" or self.window.session.training.log.step > 5:
                 return
             QTest.qWait(100)
 

@@ -33,10 +33,19 @@ def test_the_window_is_made_without_mlx() -> None:
 
 
 def test_the_worker_runs_without_qt_and_ends_with_its_stdin() -> None:
-    code = "import sys; from mlxdecoder.app.__main__ import main; main(['--worker'])"
-    done = python(f"{code}; sys.exit('PySide6' in sys.modules)")
-    assert done.returncode == 0, done.stderr
-    assert b'"welcome"' in done.stdout
+    code = (
+        "import sys; from mlxdecoder.app.__main__ import main; main(['--worker']); sys.exit('PySide6' in sys.modules)"
+    )
+    worker = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    told = b""
+    while b'"welcome"' not in told:
+        part = os.read(worker.stdout.fileno(), 2**16)
+        assert part, "the worker ended before it said welcome"
+        told += part
+    worker.stdin.close()
+    assert worker.wait(timeout=120) == 0
 
 
 def test_the_self_test_names_what_it_generated_and_where() -> None:

@@ -156,7 +156,7 @@ def test_a_corpus_is_handed_to_the_training(files: Files, qtbot: QtBot, tmp_path
     (tmp_path / name).write_text("a\tb\n")
     with qtbot.waitSignal(files.corpus_chosen) as chosen:
         files.open(tmp_path / name)
-    assert chosen.args == [str(tmp_path / name)]
+    assert chosen.args == [[str(tmp_path / name)]]
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "a\0b"])
@@ -212,11 +212,13 @@ def test_a_session_is_kept_by_itself_soon_after_a_change(
 def test_a_training_that_was_under_way_can_go_on_after_the_next_start(
     files: Files, session: Session, settings: Settings, qtbot: QtBot, tmp_path: Path, saved: bool
 ) -> None:
-    session.train(preset="toy", corpus=None, folder=str(tmp_path), steps=9, resume=False, probe="", mistakes=[])
+    session.training.begin(
+        preset="toy", corpus=None, folder=str(tmp_path), steps=9, resume=False, probe="", mistakes=[]
+    )
     if saved:
         (tmp_path / "run.json").write_text("{}")
     assert files.keeper.now()
-    asked = begun_anew(settings, qtbot).interrupted
+    asked = begun_anew(settings, qtbot).training.interrupted
     if saved:
         assert asked is not None
         assert (asked["folder"], asked["resume"]) == (str(tmp_path), True)

@@ -18,6 +18,7 @@ from mlxdecoder.app.client import WorkerClient
 from mlxdecoder.app.composition import PANELS
 from mlxdecoder.app.help_pages import LIMITS, SHORTCUTS, pages
 from mlxdecoder.app.help_window import HelpWindow
+from mlxdecoder.app.session.catalogue import Model
 from mlxdecoder.app.session.script import script
 from mlxdecoder.app.settings import Settings
 from mlxdecoder.app.views.generation_bar import HELP
@@ -153,6 +154,13 @@ def test_copy_as_python_puts_the_script_on_the_clipboard_and_says_so(window: Mai
     window.menus.actions["Copy as Python"].trigger()
     assert QGuiApplication.clipboard().text() == script(window.session.document)
     assert "clipboard" in window.composition.notices.text
+
+
+def test_the_script_of_a_model_whose_heads_share_keys_says_so(window: MainWindow) -> None:
+    sizes = {"layers": 2, "encoder_layers": 2, "heads": 4, "kv_heads": 2, "width": 64, "vocab": 900, "parameters": 1}
+    window.session.model = Model("small", None, "f", "translator", kinds=("encoder", "decoder", "cross"), **sizes)
+    window.menus.actions["Copy as Python"].trigger()
+    assert "key/value head 0 of 2, shared by heads 0–1" in QGuiApplication.clipboard().text()
 
 
 def test_the_generation_is_not_said_to_stop_at_a_step_while_all_is_read_at_once(window: MainWindow) -> None:

@@ -8,18 +8,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import (
     QAccessible,
     QAction,
-    QDragEnterEvent,
-    QDropEvent,
     QFileOpenEvent,
     QGuiApplication,
     QKeySequence,
 )
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from mlxdecoder.app.application import Application
@@ -65,16 +63,6 @@ def kept(document: str = '{"format": 1}', path: str | None = None, training: obj
 
 def offered(window: MainWindow) -> dict[str, QPushButton]:
     return {button.text(): button for button in window.composition.notices.findChildren(QPushButton)}
-
-
-def drop(window: MainWindow, *paths: Path) -> None:
-    data = QMimeData()
-    data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
-    left, none, copy = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, Qt.DropAction.CopyAction
-    enter = QDragEnterEvent(QPoint(5, 5), copy, data, left, none)
-    QApplication.sendEvent(window, enter)
-    assert enter.isAccepted()
-    QApplication.sendEvent(window, QDropEvent(QPointF(5, 5), copy, data, left, none, QEvent.Type.Drop))
 
 
 def test_the_title_names_the_session_and_shows_that_it_was_changed(window: MainWindow, tmp_path: Path) -> None:
@@ -203,18 +191,6 @@ def test_a_kept_session_that_is_a_folder_is_put_aside(window: MainWindow, settin
     assert window.close()
 
 
-def test_a_session_that_is_dropped_is_opened(window: MainWindow, tmp_path: Path) -> None:
-    Document(sentence="The old dog eats.").save(tmp_path / "one.mlxdecoder")
-    drop(window, tmp_path / "one.mlxdecoder")
-    assert window.session.document.sentence == "The old dog eats."
-
-
-def test_a_file_is_not_typed_into_the_field_it_is_dropped_on(window: MainWindow) -> None:
-    fields = window.composition.findChildren(QLineEdit)
-    assert fields
-    assert not any(field.acceptDrops() for field in fields)
-
-
 def test_undo_keys_are_for_the_typing_until_it_is_taken_over(window: MainWindow, qtbot: QtBot) -> None:
     field, session = window.composition.sentence_bar.sentence, window.session
     window.activateWindow()
@@ -231,21 +207,6 @@ def test_undo_keys_are_for_the_typing_until_it_is_taken_over(window: MainWindow,
     assert session.document.sentence == field.text() == Document().sentence
     QTest.keySequence(field, QKeySequence(QKeySequence.StandardKey.Redo))
     assert session.document.sentence == field.text() == written
-
-
-def test_a_corpus_that_is_dropped_is_shown_where_training_is(window: MainWindow, tmp_path: Path) -> None:
-    (tmp_path / "pairs.tsv").write_text("a\tb\n")
-    drop(window, tmp_path / "pairs.tsv")
-    assert window.composition.panels.currentWidget() is window.composition.train_panel
-    assert window.session.document.corpus.files == (str(tmp_path / "pairs.tsv"),)
-
-
-def test_of_several_files_one_is_opened_and_that_is_said(window: MainWindow, tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        Document(sentence=name).save(tmp_path / f"{name}.mlxdecoder")
-    drop(window, tmp_path / "one.mlxdecoder", tmp_path / "two.mlxdecoder")
-    assert window.session.document.sentence == "one"
-    assert "2 files were dropped" in window.composition.notices.text
 
 
 def test_a_file_that_the_system_hands_over_reaches_whoever_listens(qapp: Application, qtbot: QtBot) -> None:
@@ -274,14 +235,16 @@ def test_a_training_that_was_cut_off_goes_on_from_its_checkpoint(
     working: MainWindow, qtbot: QtBot, tmp_path: Path
 ) -> None:
     session = working.session
-    session.train(preset="toy", corpus=None, folder=str(tmp_path), steps=10, resume=False, probe="", mistakes=[])
-    qtbot.waitUntil(lambda: session.training.checkpoint is not None, timeout=WAIT)
+    session.training.begin(
+        preset="toy", corpus=None, folder=str(tmp_path), steps=10, resume=False, probe="", mistakes=[]
+    )
+    qtbot.waitUntil(lambda: session.training.log.checkpoint is not None, timeout=WAIT)
     with qtbot.waitSignal(working.connection.lost, timeout=WAIT):
         working.client.send(Message("die"))
-    assert session.training.state == "idle"
+    assert session.training.log.state == "idle"
     offered(working)["Go on from the last checkpoint"].click()
-    qtbot.waitUntil(lambda: session.training.state == "running", timeout=WAIT)
-    assert session.training.folder == str(tmp_path)
+    qtbot.waitUntil(lambda: session.training.log.state == "running", timeout=WAIT)
+    assert session.training.log.folder == str(tmp_path)
 
 
 def test_a_training_that_does_not_stop_can_be_ended(
@@ -289,13 +252,15 @@ def test_a_training_that_does_not_stop_can_be_ended(
 ) -> None:
     monkeypatch.setattr("mlxdecoder.app.connection.PATIENCE", 50)
     session = working.session
-    session.train(preset="toy", corpus=None, folder=str(tmp_path), steps=10, resume=False, probe="", mistakes=[])
-    qtbot.waitUntil(lambda: session.training.checkpoint is not None, timeout=WAIT)
+    session.training.begin(
+        preset="toy", corpus=None, folder=str(tmp_path), steps=10, resume=False, probe="", mistakes=[]
+    )
+    qtbot.waitUntil(lambda: session.training.log.checkpoint is not None, timeout=WAIT)
     with qtbot.waitSignal(working.connection.silent, timeout=WAIT):
-        session.control_training("stop")
+        session.training.control("stop")
     with qtbot.waitSignal(working.client.received, timeout=WAIT):
         offered(working)["End the worker"].click()
-    assert session.training.state == "idle"
+    assert session.training.log.state == "idle"
     assert session.alive
 
 

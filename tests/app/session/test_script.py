@@ -15,6 +15,7 @@ from mlxdecoder.app.session.document import Document, Sampling, View
 from mlxdecoder.app.session.script import script
 from mlxdecoder.app.session.session import Session
 from mlxdecoder.app.worker.engine import Engine, mistaken
+from mlxdecoder.heads import Grouping
 from mlxdecoder.trace import attend
 from mlxdecoder.training.checkpoint import Checkpoint
 from mlxdecoder.translate import load
@@ -66,6 +67,22 @@ OTHERS = {
     "encoder": Document(view=View(kind="encoder", stage="norms")),
 }
 
+TWO_SHARED = "key/value head 1 of 2, shared by heads 2–3"
+GROUPED = {  # of a model with four query heads and two key/value heads
+    "cross-attention": ("translator", Document(view=View(layer=1, head=3))),
+    "norm-weighted values of the decoder": ("translator", Document(view=View(kind="decoder", stage="norms", head=2))),
+    "the encoder": ("translator", Document(view=View(kind="encoder", stage="masked", head=3))),
+    "the change that a wrong order of the shared heads makes": (
+        "translator",
+        Document(mistakes=("heads-tiled",), view=View(kind="decoder", side="change", at_once=False, head=2)),
+    ),
+    "a language model, in words": ("language_model", Document(view=View(kind="decoder", words=True, head=2))),
+    "norm-weighted values of a language model": (
+        "language_model",
+        Document(view=View(kind="decoder", stage="norms", step=3, head=3)),
+    ),
+}
+
 
 @pytest.fixture(scope="module")
 def toy() -> Engine:
@@ -78,8 +95,8 @@ def on_screen(engine: Engine, document: Document) -> np.ndarray:
     for side, mistakes in (("wrong", document.mistakes), ("right", ())):
         asked = {"forced": {str(step): token for step, token in document.forced.items()}}
         asked |= {"sampling": vars(document.sampling), "mistakes": list(mistakes)}
-        session.recordings[side] = recorded(generate(engine, document.sentence, **asked))
-    picture = session.picture()
+        session.generation.recordings[side] = recorded(generate(engine, document.sentence, **asked))
+    picture = session.generation.picture()
     assert picture is not None
     return picture.values
 
@@ -116,6 +133,44 @@ def test_so_it_does_for_other_models_wherever_they_lie(tmp_path: Path, architect
     assert_same(found, on_screen(engine_with(checkpoint), document), document.view.stage)
 
 
+@pytest.mark.parametrize("name", GROUPED)
+def test_so_it_does_where_heads_share_keys_and_values_and_says_which(tmp_path: Path, name: str) -> None:
+    architecture, document = GROUPED[name]
+    checkpoint = untrained(architecture)
+    save(checkpoint, tmp_path / "model")
+    document = replace(document, model=str(tmp_path / "model"))
+    text = script(document, architecture, Grouping(4, 2))
+    assert f"# of layer {document.view.layer} and head {document.view.head}: {TWO_SHARED}\n" in text
+    assert_same(of_script(text, tmp_path), on_screen(engine_with(checkpoint), document), document.view.stage)
+    if document.view.stage == "weights" and document.view.side != "change":
+        page = (tmp_path / "attention.html").read_text(encoding="utf-8")
+        assert "Key/value head 1 of 2, shared by heads 2" in page
+
+
+@pytest.mark.parametrize("kind", ["decoder", "cross"])
+def test_each_query_head_of_the_script_reads_the_key_head_of_its_group(tmp_path: Path, kind: str) -> None:
+    checkpoint = untrained()
+    save(checkpoint, tmp_path / "model")
+    document = Document(model=str(tmp_path / "model"), view=View(kind=kind, stage="scores", step=0))
+    found = of_script(script(document, "translator", Grouping(4, 2)), tmp_path)  # [L, H, T, S]
+    seen: dict[str, np.ndarray] = {}
+    source = checkpoint.tokenizer.encode(document.sentence)
+    begin = checkpoint.model.config.begin_id
+    checkpoint.model(
+        np.array([source]), np.array([[begin]]), watch=lambda name, array: seen.__setitem__(name, np.array(array))
+    )
+    name = "self" if kind == "decoder" else kind
+    for layer, head in np.ndindex(3, 4):
+        query, key = (seen[f"decoder.{layer}.{name}.{part}"][0] for part in ("query", "key"))
+        np.testing.assert_allclose(found[layer, head], query[head] @ key[head // 2].T, rtol=1e-4, atol=1e-5)
+
+
+def test_a_mean_of_heads_shares_nothing_and_neither_do_heads_of_their_own() -> None:
+    averaged = script(Document(view=View(average=True)), "translator", Grouping(4, 2))
+    alone = script(Document(), "translator", Grouping(4, 4))
+    assert not any("shared" in text or "Grouping" in text for text in (averaged, alone))
+
+
 @pytest.mark.parametrize(("name", "kind"), [("gpt2", "decoder"), ("llama-3", "decoder"), ("marian", "cross")])
 def test_so_it_does_for_folders_from_elsewhere(tmp_path: Path, name: str, kind: str) -> None:
     folder = spoken(name, tmp_path / name)
@@ -132,11 +187,14 @@ def test_what_a_language_model_reads_at_once_is_the_prompt_and_what_it_writes(tm
         model=str(folder), sentence="the cat", mistakes=("no-causal-mask",), view=View(kind="decoder", layer=1, head=2)
     )
     checkpoint = load(folder)
-    prompt = checkpoint.read(document.sentence)
+    config, prompt = checkpoint.model.config, checkpoint.read(document.sentence)
     written = mlxdecoder.generate(checkpoint.model, [prompt], max_tokens=24)[0].tokens
     with mistaken(checkpoint.model, ["no-causal-mask"]):
         wanted = attend(checkpoint.model, prompt, written).stage("decoder")
-    assert_same(of_script(script(document, "language_model"), tmp_path), wanted, "weights")
+    text = script(document, "language_model", Grouping(config.n_heads, config.kv_heads))
+    assert "shared by heads" in text
+    assert_same(of_script(text, tmp_path), wanted, "weights")
+    assert "shared by heads" in (tmp_path / "attention.html").read_text(encoding="utf-8")
 
 
 def test_the_page_that_the_script_saves_shows_the_tokens(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def test_rows_are_averaged_and_columns_summed(session: Session, sent: Sent) -> N
     values = weights(5, 5)
     recorded(session, sent, cross=values, source=SOURCE, read=READ)
     session.look(words=True)
-    picture = session.picture()
+    picture = session.generation.picture()
     assert picture is not None
     assert (picture.queries, picture.keys) == (("<s>", "Le", "chat", "dort"), ("The", "cat", "sleeps."))
     np.testing.assert_allclose(picture.values[:, :, 2, 2], values[:, :, 2:4, 2:].sum(-1).mean(-1), rtol=1e-6)
@@ -33,30 +33,30 @@ def test_rows_are_averaged_and_columns_summed(session: Session, sent: Sent) -> N
 def test_scores_stay_those_of_pieces(session: Session, sent: Sent) -> None:
     recorded(session, sent, cross=weights(5, 5), source=SOURCE, read=READ, stage="scores")
     session.look(words=True, stage="scores")
-    picture = session.picture()
-    assert picture is not None and picture.keys == SOURCE and not session.merges_words
+    picture = session.generation.picture()
+    assert picture is not None and picture.keys == SOURCE and not session.generation.merges_words
 
 
 def test_words_are_undone_like_all_that_is_looked_at(session: Session, sent: Sent) -> None:
     recorded(session, sent, cross=weights(5, 5), source=SOURCE, read=READ)
     session.look(words=True)
     session.undo()
-    picture = session.picture()
+    picture = session.generation.picture()
     assert picture is not None and picture.keys == SOURCE
 
 
 def test_the_change_of_words_is_that_of_their_pieces(session: Session, sent: Sent) -> None:
     tell_model(session, sent)
     session.change("break", mistakes=("no-scale",))
-    session.generate()
+    session.generation.begin()
     for mistaken, values in ((False, weights(5, 5)), (True, weights(5, 5)[::-1])):
         tell_generation(session, run_of(sent, mistaken), cross=values, source=SOURCE, read=READ)
-    pieces = session.picture("change")
+    pieces = session.generation.picture("change")
     session.look(words=True)
-    picture = session.picture("change")
+    picture = session.generation.picture("change")
     assert picture is not None and pieces is not None
     np.testing.assert_allclose(picture.values, merged(pieces).values, rtol=1e-5)
-    before, after = session.picture("right"), session.picture("wrong")
+    before, after = session.generation.picture("right"), session.generation.picture("wrong")
     assert before is not None and after is not None
     np.testing.assert_allclose(picture.values, after.values - before.values, atol=1e-6)
 

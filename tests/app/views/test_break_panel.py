@@ -217,7 +217,7 @@ def test_a_diagnosis_is_of_the_model_with_what_is_on(
 
 
 def test_a_diagnosis_that_was_asked_for_elsewhere_is_shown_too(panel: BreakPanel, session: Session, sent: Sent) -> None:
-    session.ask("diagnose", mistakes=[])
+    session.requests.ask("diagnose", mistakes=[])
     assert panel.diagnosis.isVisible()
     answer(session, sent, "diagnose", "diagnosis", holds=False, text="T1 fails", suspects=[])
     assert panel.diagnosis.report.toPlainText() == "T1 fails"

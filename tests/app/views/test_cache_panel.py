@@ -58,7 +58,7 @@ def test_a_new_generation_changes_nothing_of_what_is_looked_at(
     panel: CachePanel, session: Session, sent: list[Message]
 ) -> None:
     session.look(step=4)
-    session.generate()
+    session.generation.begin()
     run = run_of(sent)
     write(session, run, ("▁Le", "▁chat"))
     assert panel.steps.content.rowCount() == 2

@@ -101,7 +101,7 @@ def test_everything_forced_is_taken_back_at_once(
 def test_a_chosen_token_beyond_the_ten_best_is_shown_too(
     panel: CandidatesPanel, session: Session, sent: list[Message]
 ) -> None:
-    session.generate()
+    session.generation.begin()
     run = run_of(sent)
     tell_source(session, run)
     others = [[200 + n, f"▁other{n}", 0.09] for n in range(10)]
@@ -110,7 +110,7 @@ def test_a_chosen_token_beyond_the_ten_best_is_shown_too(
 
 
 def test_a_model_whose_numbers_are_none_says_so(panel: CandidatesPanel, session: Session, sent: list[Message]) -> None:
-    session.generate()
+    session.generation.begin()
     run = run_of(sent)
     tell_source(session, run)
     tell_word(session, run, 0, "▁x", id=3, logprob=None, candidates=[[n, "▁x", 0.0] for n in range(10)])
@@ -120,7 +120,7 @@ def test_a_model_whose_numbers_are_none_says_so(panel: CandidatesPanel, session:
 def test_the_cursor_of_a_keyboard_user_stays_while_tokens_come(
     panel: CandidatesPanel, session: Session, sent: list[Message], qtbot: QtBot
 ) -> None:
-    session.generate()
+    session.generation.begin()
     run = run_of(sent)
     write(session, run, WORDS[:3])
     session.look(step=1)
@@ -130,7 +130,7 @@ def test_the_cursor_of_a_keyboard_user_stays_while_tokens_come(
 
 
 def test_blanks_can_be_seen(panel: CandidatesPanel, session: Session, sent: list[Message]) -> None:
-    session.generate()
+    session.generation.begin()
     run = run_of(sent)
     tell_source(session, run)
     tell_word(session, run, 0, "\u00a0", candidates=[[100, "\u00a0", 0.5], [7, " a", 0.5]])
@@ -138,6 +138,6 @@ def test_blanks_can_be_seen(panel: CandidatesPanel, session: Session, sent: list
 
 
 def test_before_the_first_token_it_says_that_there_is_none(panel: CandidatesPanel, session: Session) -> None:
-    session.generate()
+    session.generation.begin()
     assert panel.heading.text() == "Nothing has been written yet."
     assert panel.table.content.rowCount() == 0

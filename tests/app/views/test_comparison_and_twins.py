@@ -132,7 +132,7 @@ def test_twins_that_are_refused_say_why(twin: TwinView, session: Session, sent: 
 
 def test_twins_wait_for_a_training_that_runs(twin: TwinView, session: Session, sent: Sent) -> None:
     session.change("switch on", mistakes=("no-mask",))
-    session.train(folder="/runs/toy 1", resume=False)
+    session.training.begin(folder="/runs/toy 1", resume=False)
     begin(session, sent)
     assert not twin.start.isEnabled()
     answer(session, sent, "train", "trained", reason="stopped", step=5, path=None, message="")

@@ -133,7 +133,7 @@ def test_choosing_a_step_ends_playing(bar: GenerationBar, session: Session, sent
 def test_a_new_generation_ends_playing(bar: GenerationBar, session: Session, sent: list[Message]) -> None:
     written(session, sent)
     bar.play()
-    session.generate()
+    session.generation.begin()
     assert not bar.playing
 
 
@@ -172,7 +172,7 @@ def test_tokens_of_a_script_from_the_right_run_from_the_right(
 ) -> None:
     written(session, sent)
     assert place_of(bar, 0) < place_of(bar, 1)
-    session.generate()
+    session.generation.begin()
     write(session, run_of(sent), ("▁القط", "▁الأسود", "▁ينام"))
     assert place_of(bar, 0) > place_of(bar, 1) > place_of(bar, 2)
     session.look(step=1)

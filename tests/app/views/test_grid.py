@@ -250,5 +250,5 @@ def test_many_layers_scroll_and_the_chosen_one_is_brought_in_sight(
 
 def test_it_draws_nothing_of_a_model_that_has_gone(grid: HeatmapGrid, session: Session, sent: Sent) -> None:
     recorded(session, sent)
-    session.generate()
+    session.generation.begin()
     assert shown(session) is None and grid.grid_layout is None

@@ -52,7 +52,7 @@ def test_heads_that_share_keys_say_so(view: HeadView, session: Session, sent: Se
     recorded(session, sent)
     assert view.remarks == ""
     model = {**vars(session.model), "kv_heads": 2}
-    session.ask("open", path=None)
+    session.requests.ask("open", path=None)
     session.receive(Message("model", sent[-1].run, model))
     tell_generation(session, run_of(sent))
     session.look(head=3)
@@ -117,7 +117,7 @@ def test_masked_scores_have_their_own_grey(view: HeadView, session: Session, sen
     recorded(session, sent, cross=scores, decoder=np.zeros((2, 4, 6, 6)), stage="masked")
     session.look(stage="masked")
     assert colour(view, 2, 1) == MASKED
-    assert colour(view, 3, 1) == colour_of(scores[0, 0, 3, 1], scale_of("masked", "wrong", session.reach()))
+    assert colour(view, 3, 1) == colour_of(scores[0, 0, 3, 1], scale_of("masked", "wrong", session.generation.reach()))
 
 
 def test_arrow_keys_move_a_cell_cursor_that_is_told(view: HeadView, session: Session, sent: Sent, qtbot: QtBot) -> None:
@@ -354,7 +354,7 @@ def test_a_point_beside_the_cells_is_no_cell(view: HeadView, session: Session, s
 
 def test_a_generation_that_begins_anew_leaves_no_old_picture(view: HeadView, session: Session, sent: Sent) -> None:
     recorded(session, sent)
-    session.generate()
+    session.generation.begin()
     assert view.panels == {} and view.title == ""
     tell_generation(session, run_of(sent))
     assert list(view.panels) == ["wrong"]

@@ -27,7 +27,7 @@ def view(qtbot: QtBot, session: Session, bridge: Bridge, sent: list[Message]) ->
     qtbot.addWidget(view)
     view.resize(360, 300)
     view.show()
-    session.train(folder="/runs/toy 1", resume=False)
+    session.training.begin(folder="/runs/toy 1", resume=False)
     begin(session, sent)
     for step, translation in ((0, ""), (50, "Le le"), (100, "Le chat")):
         probe_of(session, sent, step, translation, heads(LEGAL))
@@ -62,7 +62,7 @@ def test_who_has_gone_back_stays_there(view: ProbeView, session: Session, sent: 
 
 
 def test_a_new_training_begins_with_an_empty_probe(view: ProbeView, session: Session) -> None:
-    session.train(folder="/runs/toy 2", resume=False)
+    session.training.begin(folder="/runs/toy 2", resume=False)
     assert "Step" not in texts(view)
     assert view.shown is None
 

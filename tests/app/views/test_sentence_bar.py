@@ -137,7 +137,7 @@ def test_characters_that_the_model_has_never_seen_are_told(
     run = run_of(sent)
     tell_source(session, run)
     assert not bar.unknown.isVisible()
-    session.generate()
+    session.generation.begin()
     tell_source(session, run_of(sent), unknown=("ж", "\u2003"))
     assert bar.unknown.isVisible()
     assert "ж" in bar.unknown.text()
@@ -149,7 +149,7 @@ def test_a_translation_from_the_right_stands_on_the_right(
 ) -> None:
     written(session, sent, ("▁قط", "</s>"))
     assert bar.translation.cursorRect().x() > bar.translation.width() / 2
-    session.generate()
+    session.generation.begin()
     write(session, run_of(sent), ("▁Le",))
     bar.translation.moveCursor(QTextCursor.MoveOperation.Start)
     assert bar.translation.cursorRect().x() < bar.translation.width() / 2
@@ -158,7 +158,7 @@ def test_a_translation_from_the_right_stands_on_the_right(
 def test_a_language_model_continues(bar: SentenceBar, session: Session, sent: list[Message]) -> None:
     model = {"name": "small", "path": "x", "fingerprint": "g", "architecture": "language_model", "layers": 2}
     model |= {"encoder_layers": 0, "heads": 4, "kv_heads": 4, "width": 64, "vocab": 900, "parameters": 1000}
-    run = session.ask("open", path="x")
+    run = session.requests.ask("open", path="x")
     session.receive(Message("model", run, {**model, "kinds": ["decoder"]}))
     assert bar.translate_button.text() == "Continue"
     assert bar.translation.accessibleName() == "Continuation"

@@ -140,7 +140,7 @@ def compared(session: Session, sent: Sent, read: tuple[str, ...] = READ) -> tupl
     """A generation with mistakes that reads `read`, and one without; gives the cross-attention of both."""
     tell_model(session, sent)
     session.change("break", mistakes=("no-scale",))
-    session.generate()
+    session.generation.begin()
     right = weights(len(READ), len(SOURCE))
     wrong = np.roll(weights(len(read), len(SOURCE)), 1, axis=-1)
     tell_generation(session, run_of(sent, mistaken=False), cross=right)
@@ -172,7 +172,7 @@ def test_when_the_mistakes_are_off_again_what_there_is_is_shown(session: Session
     compared(session, sent)
     session.look(side=side)
     session.change("correct", mistakes=())
-    session.generate()
+    session.generation.begin()
     tell_generation(session, run_of(sent))
     np.testing.assert_allclose(now(session).picture.values, weights(len(READ), len(SOURCE)))
 
@@ -184,6 +184,6 @@ def test_a_picture_that_grew_continues_the_one_before(session: Session, sent: Se
     session.look(stage="norms")
     assert shown(session) is None
     session.look(stage="weights")
-    session.generate()
+    session.generation.begin()
     tell_generation(session, run_of(sent))
     assert not now(session).continues(before)

@@ -42,7 +42,7 @@ def test_the_first_letter_with_a_direction_decides(text: str, right: bool) -> No
 def test_a_step_that_is_not_written_yet_shows_the_newest(session: Session, sent: list[Message]) -> None:
     written(session, sent)
     session.look(step=4)
-    session.generate()
+    session.generation.begin()
     assert step_shown(session) is None
     run = run_of(sent)
     write(session, run, ("▁Le", "▁chat"))
@@ -55,7 +55,7 @@ def test_a_step_that_is_not_written_yet_shows_the_newest(session: Session, sent:
 def test_the_side_that_is_looked_at_gives_the_steps(session: Session, sent: list[Message]) -> None:
     tell_model(session, sent)
     session.change("break it", mistakes=("no-causal-mask",))
-    session.generate()
+    session.generation.begin()
     write(session, run_of(sent, mistaken=True), ("▁wrong",))
     write(session, run_of(sent, mistaken=False), ("▁right",))
     texts = {}

@@ -110,7 +110,7 @@ def test_pausing_can_be_taken_back_before_the_worker_has_paused(
     press(panel, "pause")
     press(panel, "resume")
     assert sent[-1] == Message("resume", fields={"of": run})
-    assert session.training.state == "running"
+    assert session.training.log.state == "running"
 
 
 def test_a_paused_training_that_is_stopped_is_over(panel: TrainPanel, session: Session, sent: Sent) -> None:
@@ -118,7 +118,7 @@ def test_a_paused_training_that_is_stopped_is_over(panel: TrainPanel, session: S
     begin(session, sent)
     answer(session, sent, "train", "trained", reason="paused", step=60, path="/runs/toy 1", message="")
     press(panel, "stop")
-    assert session.training.state == "idle"
+    assert session.training.log.state == "idle"
     assert {"start", "resume"} <= able(panel)
 
 
@@ -130,7 +130,7 @@ def test_reset_clears_the_curves_and_takes_another_folder(panel: TrainPanel, ses
     answer(session, sent, "train", "progress", first_step=1, losses=[3.0, 2.0], rate=1.0, left=1.0)
     answer(session, sent, "train", "trained", reason="stopped", step=2, path=str(first), message="")
     press(panel, "reset")
-    assert session.training.losses == []
+    assert session.training.log.losses == []
     assert panel.settings.folder != first
     assert able(panel) == {"start"}
 
@@ -309,9 +309,9 @@ def test_sentences_and_folder_are_chosen_in_a_dialog(
 
 def test_no_training_is_begun_while_twins_are(panel: TrainPanel, session: Session) -> None:
     session.change("switch on", mistakes=("no-mask",))
-    session.twin(100)
+    session.twins.begin(("no-mask",), 100)
     assert able(panel) == set()
-    session.cancel("twin")
+    session.requests.cancel("twin")
     assert able(panel) == {"start"}
 
 

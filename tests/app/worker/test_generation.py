@@ -308,7 +308,7 @@ def test_an_encoder_tells_its_source_alone(window: int | None) -> None:
     ("make", "sentence", "said"),
     [
         (untrained, " \n", "no words"),
-        (untrained, "cat " * 5000, "can be watched"),
+        (lambda: untrained("encoder"), "cat " * 5000, "can be watched"),
         (untrained, "\ud800", "surrogate"),
         (lambda: untrained("encoder", image_size=8, patch_size=4), "A cat", "images"),
     ],
@@ -339,7 +339,7 @@ def test_numbers_are_halved_only_where_they_fit(largest: float, kept: type) -> N
 
 
 def test_the_longest_source_that_can_be_watched_is_told_in_one_bearable_frame() -> None:
-    engine = engine_with(untrained())
+    engine = engine_with(untrained("encoder"))
     with pytest.raises(UserError) as refused:
         generate(engine, "cat " * 5000)
     most = int(str(refused.value).split("at most ")[1].split()[0].replace(",", ""))

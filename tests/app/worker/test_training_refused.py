@@ -53,6 +53,7 @@ def test_a_wrong_corpus_is_refused_before_anything_starts(number: int, tmp_path:
         ({"steps": 0}, "steps = 0"),
         ({"mistakes": ["no-such-mistake"]}, "no-such-mistake"),
         ({"probe": "  "}, "probe: no words"),
+        ({"probe": "cat " * 600}, "probe: not translated, for it has more pieces than 512"),
         ({"resume": True}, "no such folder"),
     ],
 )

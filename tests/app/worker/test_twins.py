@@ -99,11 +99,11 @@ def test_twins_without_a_mistake_are_refused() -> None:
 
 
 def test_the_session_can_take_all_that_is_told() -> None:
-    session = Session(lambda message: None)
-    session.twin(STEPS)
-    run = session._last_run
+    sent: list[Message] = []
+    session = Session(sent.append)
+    session.twins.begin(["no-causal-mask"], STEPS)
     for message in ask(Engine(), "twin", mistakes=["no-causal-mask"], steps=STEPS):
         assert message.run == RUN
-        session.receive(Message(message.kind, run, message.fields))
-    assert all(len(log.losses) == STEPS and len(log.measures) == 2 for log in session.twins.values())
-    assert not session.busy("twin")
+        session.receive(Message(message.kind, sent[-1].run, message.fields))
+    assert all(len(log.losses) == STEPS and len(log.measures) == 2 for log in session.twins.logs.values())
+    assert not session.requests.busy("twin")
