@@ -36,16 +36,13 @@ def test_the_worker_runs_without_qt_and_ends_with_its_stdin() -> None:
     code = (
         "import sys; from mlxdecoder.app.__main__ import main; main(['--worker']); sys.exit('PySide6' in sys.modules)"
     )
-    worker = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert worker.stdin is not None
-    assert worker.stdout is not None
     told = b""
-    while b'"welcome"' not in told:
-        part = os.read(worker.stdout.fileno(), 2**16)
-        assert part, "the worker ended before it said welcome"
-        told += part
-    worker.stdin.close()
-    assert worker.wait(timeout=120) == 0
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as worker:
+        assert worker.stdout is not None
+        while b'"welcome"' not in told and (part := os.read(worker.stdout.fileno(), 2**16)):
+            told += part
+    assert b'"welcome"' in told
+    assert worker.returncode == 0
 
 
 def test_the_self_test_names_what_it_generated_and_where() -> None:
