@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QStackedWidget, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
 from mlxdecoder.app.bridge import Bridge
 from mlxdecoder.app.session.session import Session
 from mlxdecoder.app.views import words
 from mlxdecoder.app.views.announcing import announce
+from mlxdecoder.app.views.head_column import HeadColumn, line
 from mlxdecoder.app.views.map_panel import MapPanel
 from mlxdecoder.app.views.shown import Head, head_of, shared_by, shown, side_shown
 from mlxdecoder.app.views.table import HeadTable
@@ -43,9 +44,9 @@ class HeadView(QWidget):
         self._session = session
         self._cursor: tuple[int, int] | None = None
         self._zoom = 1.0
-        self._columns = {side: _Column(side) for side in ("right", "wrong", "change")}
-        self._title, self._findings, self._reading = _line("title"), _line("findings"), _line("reading")
-        self._remarks = _line("remarks")
+        self._columns = {side: HeadColumn(side) for side in ("right", "wrong", "change")}
+        self._title, self._findings, self._reading = line("title"), line("findings"), line("reading")
+        self._remarks = line("remarks")
         self._table, self._pages = HeadTable(), QStackedWidget()
         self._put_together()
         bridge.changed.connect(self.session_changed)
@@ -204,9 +205,9 @@ class HeadView(QWidget):
         """What is wrong, and what is worth knowing."""
         sinks = _of_sides(heads, Head.sinks)
         shared = shared_by(self._session, self._session.document.view.head) if heads else []
-        for line, told in ((self._findings, _of_sides(heads, Head.findings)), (self._remarks, [*sinks, *shared])):
-            line.setText("\n".join(one[:1].upper() + one[1:] for one in told))
-            line.setVisible(bool(told))
+        for label, told in ((self._findings, _of_sides(heads, Head.findings)), (self._remarks, [*sinks, *shared])):
+            label.setText("\n".join(one[:1].upper() + one[1:] for one in told))
+            label.setVisible(bool(told))
         self._remarks.setToolTip(ABOUT_SINKS if sinks else "")
 
     # Moving -----------------------------------------------------------------------------------------------------
@@ -224,47 +225,7 @@ class HeadView(QWidget):
             panel.verticalScrollBar().setValue(down)
 
 
-class _Column(QWidget):
-    """A map under its name."""
-
-    def __init__(self, side: str) -> None:
-        super().__init__()
-        self.side = side
-        self.panel = MapPanel()
-        self.panel.setAccessibleName("Heatmap")
-        self._name = _line("title")
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(2)
-        column.addWidget(self._name)
-        column.addWidget(self.panel, 1)
-        self.hide()
-
-    def show_head(self, head: Head | None, alone: bool) -> None:
-        """Show a head; without one, take no room. `alone` leaves out the name of the side."""
-        self.panel.show_head(head)
-        self.setVisible(head is not None)
-        if head is None:
-            return
-        name = words.SIDES[self.side][0]
-        self._name.setText(name)
-        self._name.setVisible(not alone or self.side == "change")
-        findings = head.findings()
-        self.panel.setAccessibleName(f"Heatmap: {head.title}, {name.lower()}. {' '.join(findings)}".strip())
-
-
 def _of_sides(heads: list[Head], told: Callable[[Head], list[str]]) -> list[str]:
     """What is told of each head, with the name of its side where there are several."""
     said = [(words.SIDES[head.side][0], one) for head in heads for one in told(head)]
     return [f"{side}: {one}" if len(heads) > 1 else one for side, one in said]
-
-
-def _line(name: str) -> QLabel:
-    label = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-    label.setObjectName(name)
-    label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-    if name == "title":
-        font = label.font()
-        font.setBold(True)
-        label.setFont(font)
-    return label
