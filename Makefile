@@ -18,7 +18,7 @@ help:
 	@echo 'make kernel-counts  count what the Metal kernels move, beside those of MLX'
 	@echo 'make mutants    put defects into the Metal kernels and see that each is caught; some minutes'
 	@echo 'make experiments  train every mistake anew and write assets/experiments.json; about an hour'
-	@echo 'make recall     train a toy for each kind of positions and write assets/recall.json; about half an hour'
+	@echo 'make recall     train a toy for each kind of positions and write assets/recall.json; about forty minutes'
 	@echo 'make wheel      build dist/*.whl'
 	@echo 'make bundle     build the app in dist/, for people without Python, and try it'
 	@echo 'make clean      remove all that make has made, .venv and .venv-others too'

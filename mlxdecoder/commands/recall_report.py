@@ -64,9 +64,9 @@ def _meaning(threshold: float) -> str:
 def _little_learnt(toys: Mapping[str, Recall], record: Mapping[str, Any]) -> Iterator[str]:
     """Of toys that fall short already in rows of the length that they were trained on: that it is their training."""
     for name, found in toys.items():
-        worst, steps = found.worst(record["trained_length"]), record["schemes"][name].get("steps")
-        if steps and worst < found.threshold:
-            yield f"{name}: {worst:.0%} at the trained length is what it has learnt in {steps:,} steps."
+        worst, trained = found.worst(record["trained_length"]), "loss" in record["schemes"][name]
+        if trained and worst < found.threshold:
+            yield f"{name}: {worst:.0%} at the trained length is what it has learnt in {record['steps']:,} steps."
 
 
 def _curves(found: Recall, task: str) -> str:

@@ -19,10 +19,11 @@ from mlxdecoder.models import LanguageModel
 from mlxdecoder.recall.curve import Recall
 from mlxdecoder.recall.measuring import measure, measure_function, one_by_one
 from mlxdecoder.recall.toys import LENGTH, OPTIONS, stretched, toy_config
-from mlxdecoder.recall.training import RECENT, train
+from mlxdecoder.recall.training import train
 from mlxdecoder.training.options import TrainingOptions
 
 COMMAND, NAME = "make recall", "recall.json"
+RECENT = 100  # steps at the end, whose mean loss is told
 SCHEMES: tuple[PositionKind, ...] = ("learned", "sinusoidal", "rotary", "relative", "alibi", "none")
 SCALINGS: tuple[RotaryScaling, ...] = ("linear", "ntk", "dynamic", "yarn")
 LENGTHS = (8, 16, 32, 48, 64, 128)
@@ -39,7 +40,7 @@ def run_experiments(
 ) -> dict[str, Any]:
     """Train a toy for each scheme and ask it; the record is written anew after each of them, where `out` is given."""
     found: dict[str, Any] = {}
-    how = {"steps_at_most": options.steps, "tokens_a_step": options.tokens_per_batch, "seed": options.seed}
+    how = {"steps": options.steps, "tokens_a_step": options.tokens_per_batch, "seed": options.seed}
     record = {"command": COMMAND, "trained_length": LENGTH, **how, "schemes": found}
     for scheme in schemes:
         model, trained = _train(scheme, options, progress)
@@ -55,7 +56,7 @@ def run_experiments(
 def _train(
     scheme: PositionKind, options: TrainingOptions, progress: Progress | None
 ) -> tuple[LanguageModel, dict[str, float]]:
-    """The toy of a scheme, how many steps it took, the mean loss of the last of them, and the processor's seconds."""
+    """The toy of a scheme, the mean loss of its last steps, and the processor's seconds."""
     began = time.process_time()
     losses: list[float] = []
 
@@ -66,7 +67,7 @@ def _train(
 
     model = train(toy_config(scheme), options, stepped)
     seconds = round(time.process_time() - began, 1)
-    return model, {"steps": len(losses), "loss": float(np.mean(losses[-RECENT:])), "processor_seconds": seconds}
+    return model, {"loss": float(np.mean(losses[-RECENT:])), "processor_seconds": seconds}
 
 
 def curves(model: LanguageModel, scheme: PositionKind) -> Iterator[tuple[str, Recall]]:

@@ -1,8 +1,7 @@
-"""Training of a small language model on questions, until it answers them."""
+"""Training of a small language model on questions."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from dataclasses import astuple
 from typing import Any
@@ -14,7 +13,7 @@ import numpy as np
 from mlxdecoder import blas
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.models import LanguageModel
-from mlxdecoder.recall.tasks import TASKS, Alphabet, Questions
+from mlxdecoder.recall.tasks import TASKS, Alphabet, Questions, distances
 from mlxdecoder.recipe import Layout
 from mlxdecoder.training.loss import cross_entropy
 from mlxdecoder.training.options import TrainingOptions
@@ -22,31 +21,27 @@ from mlxdecoder.training.parameters import AdamW, FlatParameters
 
 SHORTEST = 8  # tokens of the first rows
 GROWTH = 1000  # steps in which they grow to the longest; without that, nothing is learnt for long
-ENOUGH, RECENT = 0.002, 100  # training ends when the mean loss of so many steps is below that
 SHARES = {"associative": 0.5, "copy": 0.25, "needle": 0.25}  # of the rows of a batch
+AT_ONE_DISTANCE = 0.25  # of the batches
 Progress = Callable[[int, float], None]
 """Is told each step and its loss; it may raise to stop the training."""
 
 
 def train(config: ModelConfig, options: TrainingOptions, progress: Progress | None = None) -> LanguageModel:
-    """Train a language model on rows of up to its `max_length`, until all is answered or the steps are used up."""
+    """Train a language model on rows of up to its `max_length`, from short ones to all."""
     mx.random.seed(options.seed)
     model, random = LanguageModel(config), np.random.default_rng(options.seed)
     parameters, optimizer, gradient = FlatParameters(model), AdamW(), _gradient(model)
     weights = parameters.join(model.trainable_parameters())
     moments = mx.zeros_like(weights), mx.zeros_like(weights)
-    losses: deque[float] = deque(maxlen=RECENT)
     with blas.one_thread():
         for step in range(1, options.steps + 1):
             loss, tree = gradient(practice(random, config, options.tokens_per_batch, step))
             weights, moments = optimizer.update(weights, parameters.join(tree), moments, options.rate(step), step)
             mx.eval(loss, weights, moments)
             model.update(parameters.split(weights))
-            losses.append(loss.item())
             if progress:
-                progress(step, losses[-1])
-            if step >= GROWTH + RECENT and np.mean(losses) < ENOUGH:
-                break
+                progress(step, loss.item())
     mx.eval(model.parameters())
     model.eval()
     return model
@@ -57,8 +52,16 @@ def practice(random: np.random.Generator, config: ModelConfig, tokens: int, step
     limit = SHORTEST + min(step / GROWTH, 1.0) * (config.max_length - SHORTEST)
     length = 2 * int(random.integers(SHORTEST // 2, int(limit) // 2 + 1, 2).max())
     rows, ids = tokens // length, Alphabet.of(config)
-    parts = [TASKS[task](random, ids, max(int(share * rows), 1), length, None) for task, share in SHARES.items()]
+    parts = [
+        TASKS[task](random, ids, max(int(share * rows), 1), length, _distance(random, task, length))
+        for task, share in SHARES.items()
+    ]
     return Questions(*map(np.concatenate, zip(*map(astuple, parts), strict=True)))
+
+
+def _distance(random: np.random.Generator, task: str, length: int) -> int | None:
+    """Where the questions of a batch reach: to any distance, or to one, as a near one at the end of a row is rare."""
+    return int(random.choice(distances(task, length))) if random.random() < AT_ONE_DISTANCE else None
 
 
 def _gradient(model: LanguageModel) -> Callable[[Questions], tuple[mx.array, Any]]:

@@ -89,7 +89,7 @@ class TestToys:
             assert f"\n{task}: " in out
         for name, row in record["schemes"].items():
             curve = Recall.from_dict(row["recall"])
-            little = "steps" in row and curve.worst(record["trained_length"]) < curve.threshold
+            little = "loss" in row and curve.worst(record["trained_length"]) < curve.threshold
             assert (f"{name}: {curve.worst(record['trained_length']):.0%} at the trained length" in out) == little
 
     @recorded
@@ -153,4 +153,23 @@ def test_a_translator_is_no_language_model(run: Run) -> None:
 def test_the_toy_is_what_the_record_says() -> None:
     record = experiments.measured()
     assert record["trained_length"] == toys.LENGTH
-    assert record["steps_at_most"] == toys.OPTIONS.steps
+    assert record["steps"] == toys.OPTIONS.steps
+
+
+@recorded
+@pytest.mark.parametrize("scheme", experiments.SCHEMES)
+def test_every_toy_answers_within_the_length_that_it_was_trained_on(scheme: str) -> None:
+    found = Recall.from_dict(experiments.measured()["schemes"][scheme]["recall"])
+    assert found.effective_length() >= toys.LENGTH
+
+
+@recorded
+def test_schemes_fail_past_that_length_as_they_are_known_to() -> None:
+    """Tables end, turns that were never seen mislead, and slopes alone go on (Press et al. 2021, figure 1)."""
+    schemes = experiments.measured()["schemes"]
+    found = {name: Recall.from_dict(row["recall"]) for name, row in schemes.items()}
+    longest = max(experiments.LENGTHS)
+    assert longest in found["learned"].refused
+    assert all(found[name].worst(longest) < 0.5 for name in ("sinusoidal", "rotary", "relative", "none"))
+    assert found["alibi"].worst(longest) > 0.5
+    assert found["rotary, yarn"].worst(longest) > found["rotary"].worst(longest) + 0.3

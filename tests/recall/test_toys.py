@@ -78,13 +78,6 @@ class TestTraining:
         assert [step for step, _ in told] == [1, 2]
         assert all(np.isfinite(loss) for _, loss in told)
 
-    def test_it_ends_when_the_answers_are_known(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(training, "GROWTH", 1)
-        monkeypatch.setattr(training, "ENOUGH", 100.0)
-        told: list[int] = []
-        train(tiny(), replace(FEW, steps=200, tokens_per_batch=32), lambda step, loss: told.append(step))
-        assert len(told) == training.GROWTH + training.RECENT
-
     def test_it_can_be_stopped(self) -> None:
         def stop(step: int, loss: float) -> None:
             raise KeyboardInterrupt
