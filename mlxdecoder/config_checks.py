@@ -108,7 +108,7 @@ def _check_layers(config: ModelConfig) -> None:
     """Layers of a language model that differ from each other."""
     layers = config.unrotated_layers
     rotates = config.architecture == "language_model" and config.positions == "rotary"
-    known = sorted({*layers} & {*range(config.n_layers)}) == list(layers)
+    known = sorted({*layers}) == list(layers) and all(0 <= layer < config.n_layers for layer in layers)
     wanted = (
         f"layers from 0 to below n_layers = {config.n_layers}, each once and in their order, of a language model with "
         "rotary positions"

@@ -40,6 +40,7 @@ class Decoding:
         self.model, self.watch = model, watch
         self.cache: Any = model.make_cache(max_kv_size) if cached else None
         if kv_bits is not None and self.cache is not None:
+            _check_quantised(model)
             self.cache = [layer.to_quantized(kv_group_size, kv_bits) for layer in self.cache]
         if prompt_cache is not None:
             self.cache = _checked_cache(model, prompt_cache, inputs, kv_bits)
@@ -121,6 +122,15 @@ def token_limit(model: Model, ids: Sequence[int], max_tokens: int | None) -> int
     if room < 1:
         raise UserError(f"inputs: {len(ids)} tokens found, but max_length = {model.config.max_length} were learned.")
     return min(limit, room)
+
+
+def _check_quantised(model: Model) -> None:
+    """Raise `UserError` where no argument, but the model itself, bounds the caches."""
+    if model.config.window is not None:
+        raise UserError(
+            f"kv_bits: a bounded cache is not quantised, and this model's window of {model.config.window} tokens "
+            "bounds its caches; leave out kv_bits."
+        )
 
 
 def _checked_cache(

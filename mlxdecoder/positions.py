@@ -206,7 +206,7 @@ def _kept_by_yarn(config: ModelConfig, frequencies: np.ndarray) -> np.ndarray:
     turns = config.trained_length / (2 * math.pi)  # of the fastest wave
     first, last = (pair * math.log(turns / wanted) for wanted in (config.rotary_fast, config.rotary_slow))
     low, high = max(math.floor(first), 0), min(math.ceil(last), config.width_per_head - 1)
-    return 1 - np.clip((np.arange(len(frequencies)) - low) / max(high - low, 0.001), 0, 1)
+    return 1 - np.clip((np.arange(len(frequencies)) - low) / ((high - low) or 0.001), 0, 1)
 
 
 def _kept_by_llama(config: ModelConfig, frequencies: np.ndarray) -> np.ndarray:

@@ -38,6 +38,15 @@ class QuantizedLinear(nn.Module):
         return product + self.bias if "bias" in self else product
 
 
+def fitting(model: nn.Module, bits: int) -> Quantization:
+    """Groups of 64 inputs, or of 32 where these fill more of the linear maps of a model."""
+    inputs = [module.weight.shape[0] for module in model.modules() if isinstance(module, Linear)]
+    return max(
+        (Quantization(bits), Quantization(bits, min(GROUP_SIZES))),
+        key=lambda how: sum(count % how.group_size == 0 for count in inputs),
+    )
+
+
 def quantize(model: nn.Module, how: Quantization) -> int:
     """Quantise every linear map whose inputs fill whole groups, in place; gives how many there were.
 

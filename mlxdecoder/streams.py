@@ -5,9 +5,12 @@ from __future__ import annotations
 import io
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
+
+ONE_AT_A_TIME = threading.Lock()
 
 
 def open_streams() -> None:
@@ -36,3 +39,20 @@ def unheard_is_fine() -> Iterator[None]:
         sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def stderr_unseen() -> Iterator[None]:
+    """Hide what is written to descriptor 2 in here, as libraries of other languages do past `sys.stderr`."""
+    with ONE_AT_A_TIME, open(os.devnull, "wb") as nothing:
+        try:
+            kept = os.dup(2)
+        except OSError:  # closed
+            yield
+            return
+        try:
+            os.dup2(nothing.fileno(), 2)
+            yield
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)

@@ -93,6 +93,22 @@ class TestRotary:
         turned = rotated(x, np.array([3]), rotary_scaling="yarn", **settings)
         assert np.linalg.norm(turned) == pytest.approx((0.1 * np.log(factor) + 1) * np.linalg.norm(x), rel=1e-5)
 
+    def test_yarn_follows_its_code_where_the_slow_turns_are_more_than_there_are(self) -> None:
+        """The line then rises backwards, https://github.com/jquesnelle/yarn."""
+        width, base, length, slow, fast, factor = 8, 100.0, 16, 20.0, 40.0, 4.0
+        ends = [width * np.log(length / (turns * 2 * np.pi)) / (2 * np.log(base)) for turns in (fast, slow)]
+        low, high = max(np.floor(ends[0]), 0), min(np.ceil(ends[1]), width - 1)
+        assert high < low
+        pairs = np.arange(width // 2, dtype=np.float64)
+        squeezed = np.clip((pairs - low) / (high - low), 0, 1)
+        rates = base ** (-2 * pairs / width)
+        yarn: dict[str, Any] = {"rotary_scaling": "yarn", "rotary_slow": slow, "rotary_fast": fast}
+        config = ModelConfig(
+            positions="rotary", d_model=32, n_heads=4, max_length=length, rotary_base=base, rotary_factor=factor, **yarn
+        )
+        wanted = rates / factor * squeezed + rates * (1 - squeezed)
+        np.testing.assert_allclose(rotary_frequencies(config), wanted, rtol=1e-12)
+
 
 class TestSinusoidal:
     @settings(max_examples=20)

@@ -118,7 +118,7 @@ class TestImport:
         status, printed, _ = run("import", folder, "--out", out, "--bits", "4", "--json")
         told = json.loads(printed)
         assert status == 0
-        assert "15 linear maps, 4 bits" in told["quantised"]
+        assert "15 linear maps, 4 bits in groups of 64" in told["quantised"]
         n_parameters = sum(array.size for _, array in tree_flatten(small(**LLAMA).parameters()))
         assert told["parameters"] == f"{n_parameters:,}"
         assert {"divergence", "same best token", "perplexity", "largest change"} <= told.keys()
@@ -150,11 +150,20 @@ class TestImport:
         with pytest.raises(UserError, match=r"config\.json: quantization"):
             mlxdecoder.load(out)
 
+    def test_groups_are_smaller_where_that_fills_more_maps(self, tmp_path: Path, run: Any) -> None:
+        model = small(**{**LLAMA, "d_model": 96})
+        export(checkpoint_of(model), tmp_path / "folder")
+        _, printed, _ = run("import", tmp_path / "folder", "--out", tmp_path / "small", "--bits", "8")
+        assert "quantised: 15 linear maps, 8 bits in groups of 32: " in printed
+        quantize(model, Quantization(8, 32))
+        found: Any = mlxdecoder.load(tmp_path / "small").model
+        np.testing.assert_array_equal(numbers(found(ids(2, 5))), numbers(model(ids(2, 5))))
+
     def test_a_model_that_is_too_narrow_is_told(self, tmp_path: Path, run: Any) -> None:
         from tests.pretrained.folders import FIXTURES
 
-        status, _, said = run("import", FIXTURES / "qwen3", "--out", tmp_path / "out", "--bits", "8")
-        assert (status, "multiple of 64" in said) == (2, True)
+        status, _, said = run("import", FIXTURES / "bert", "--out", tmp_path / "out", "--bits", "8")
+        assert (status, "multiple of 32" in said) == (2, True)
         assert not (tmp_path / "out").exists()
 
     def test_says_how_much_of_a_mixture_stays_unquantised(self, tmp_path: Path, run: Any) -> None:

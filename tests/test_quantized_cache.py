@@ -171,6 +171,8 @@ class TestGenerating:
             generate(wide, [[5]], kv_bits=7)
         with pytest.raises(UserError, match="bounded"):
             generate(wide, [[5]], kv_bits=8, max_kv_size=4)
+        with pytest.raises(UserError, match="kv_bits: .*this model's window of 5 tokens bounds its caches"):
+            generate(lively(head_width=32, window=5), [[5]], kv_bits=8)
         with pytest.raises(UserError, match="kv_bits"):
             generate(wide, [[5]], kv_bits=8, prompt_cache=make_prompt_cache(wide))
         with pytest.raises(UserError, match="group_size = 48"):

@@ -25,6 +25,9 @@ def add_parser(subparsers: Subparsers) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    export(load(options.model), options.out)
+    checkpoint = load(options.model)
+    family = export(checkpoint, options.out)
     (name,) = read_small_json(options.out / CONFIG)["architectures"]
     print(f"{options.out}: {name}.from_pretrained({str(options.out)!r}) of transformers reads it")
+    if family.left_out and not checkpoint.model.config.n_classes:
+        print(f"not in it: {', '.join(family.left_out)}; transformers takes random numbers where it wants them")

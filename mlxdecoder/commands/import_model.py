@@ -13,7 +13,7 @@ from mlxdecoder.errors import UserError
 from mlxdecoder.models import Encoder, plan_model
 from mlxdecoder.pretrained.loading import DATA_TYPES, load_pretrained
 from mlxdecoder.pretrained.quality import compare, ids_of
-from mlxdecoder.quantized import BITS, Quantization, QuantizedLinear, quantize
+from mlxdecoder.quantized import BITS, GROUP_SIZES, Quantization, QuantizedLinear, fitting, quantize
 from mlxdecoder.text.readers import read_lines
 from mlxdecoder.training.checkpoint import Checkpoint, save_checkpoint
 
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> None:
     _check_folder(options.path)
     checkpoint = load_pretrained(options.path, options.dtype)
     told = _told(checkpoint)
-    how = Quantization(options.bits) if options.bits else None
+    how = fitting(checkpoint.model, options.bits) if options.bits else None
     costs = _quantized(checkpoint, how, options.text) if how else {}
     weights = dict(tree_flatten(checkpoint.model.parameters()))
     save_checkpoint(
@@ -86,7 +86,7 @@ def _quantized(checkpoint: Checkpoint, how: Quantization, text: Path | None) -> 
     if checkpoint.model.config.n_experts:
         told["not quantised"] = f"the {checkpoint.model.config.n_experts} experts of each layer, which stay as they are"
     if not maps[0]:
-        raise UserError(f"--bits {how.bits}: no linear map of this model has a multiple of {how.group_size} inputs.")
+        raise UserError(f"--bits {how.bits}: no linear map of this model has a multiple of {min(GROUP_SIZES)} inputs.")
     if loss.kl is not None and loss.agreement is not None:
         told["divergence"] = f"{loss.kl:.4f} nats a token from the unquantised model"
         told["same best token"] = f"{loss.agreement:.1%}"
@@ -117,12 +117,13 @@ def _share(checkpoint: Checkpoint) -> float:
 
 def _told(checkpoint: Checkpoint) -> dict[str, str]:
     weights = [array for _, array in tree_flatten(checkpoint.model.parameters())]
-    config = checkpoint.model.config
+    left_out = {"left out": f"{', '.join(checkpoint.left_out)}, not computed here"} if checkpoint.left_out else {}
     return {
-        "architecture": config.architecture,
+        "architecture": checkpoint.model.config.architecture,
         "parameters": f"{sum(array.size for array in weights):,}",
         "type": str(weights[0].dtype).removeprefix("mlx.core."),
         "tokenizer": _tokenizer(checkpoint),
+        **left_out,
     }
 
 

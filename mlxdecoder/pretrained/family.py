@@ -28,13 +28,14 @@ class Family:
     """Models that are one function, but for numbers, under the names in `defaults`.
 
     `configure` reads a config.json, and `describe` writes one, of which `configure` has to make the same again; both
-    raise `UserError` for what they have no words for. `names` are its own for fields of a `ModelConfig`. `defaults` are
-    transformers' own, for each value of `model_type`,
-    and `aliases` other names for values; `classes` are the architectures of transformers that are served. Weight names
-    stand behind `prefix`, which a folder may leave out, except those that begin with one of `outside`. Of arrays that
-    the table does not ask for, `unused` are names, with stars, of those that change nothing of what the model computes,
-    `copies` of those that have to be equal to another one, and `fixed` of those that have to be as the configuration
-    makes them, which it tells of an array. A family that `overflows_in_halves` has numbers too large for float16.
+    raise `UserError` for what they have no words for; `describe_arrays` adds what it depends on the types of our arrays
+    to say. `names` are its own for fields of a `ModelConfig`. `defaults` are transformers' own, for each value of
+    `model_type`, and `aliases` other names for values; `classes` are the architectures of transformers that are served.
+    Weight names stand behind `prefix`, which a folder may leave out, except those that begin with one of `outside`. Of
+    arrays that the table does not ask for, `unused` are names, with stars, of those that change nothing of what the
+    model computes, `left_out` of parts that ours goes without, such as a head, `copies` of those that have to be equal
+    to another one, and `fixed` of those that have to be as the configuration makes them, which it tells of an array. A
+    family that `overflows_in_halves` has numbers too large for float16.
     """
 
     defaults: dict[str, dict[str, Any]]
@@ -46,9 +47,11 @@ class Family:
     prefix: str = ""
     outside: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     copies: dict[str, str] = field(default_factory=dict)
     fixed: dict[str, Callable[[ModelConfig, mx.array], bool]] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
+    describe_arrays: Callable[[ModelConfig, Mapping[str, mx.array]], dict[str, Any]] = lambda config, arrays: {}
     overflows_in_halves: bool = False
 
     def in_its_names(self, message: str) -> str:

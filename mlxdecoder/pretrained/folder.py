@@ -68,8 +68,10 @@ def _settings(file: Path) -> Settings:
 
 
 def read_small_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object that is no larger than such files are."""
-    if path.is_file() and path.stat().st_size > LARGEST_JSON:
+    """Read a JSON object that is no larger than such files are; a pipe or a device might never end."""
+    if path.exists() and not path.is_file():
+        raise UserError(f"{path}: no regular file; the file itself, or a link to it, is wanted.")
+    if path.exists() and path.stat().st_size > LARGEST_JSON:
         raise UserError(f"{path}: {path.stat().st_size:,} bytes found; at most {LARGEST_JSON:,} are read.")
     return read_json(path)
 

@@ -62,7 +62,7 @@ def _tried(family: Family, config: ModelConfig, arrays: Mapping[str, mx.array]) 
 
 def _told(family: Family, config: ModelConfig, arrays: Mapping[str, mx.array]) -> tuple[Telling, ModelConfig]:
     """What a family says, and what it reads out of that."""
-    values = _described(family, config)
+    values = _described(family, config) | family.describe_arrays(config, arrays)
     generation = _generation(values, config)
     settings = Settings(values, CONFIG, Settings(generation, GENERATION) if generation else None)
     full = settings.over(family.defaults[values["model_type"]])

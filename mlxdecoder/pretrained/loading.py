@@ -52,9 +52,12 @@ def load_pretrained(path: Path | str, dtype: DataType | None = None) -> Checkpoi
     check_fits(source.config, tokenizer, f"{folder.path}: tokenizer")
     model = plan_model(source.config)
     shapes = {name: array.shape for name, array in tree_flatten(model.parameters())}
-    model.load_weights(list(_weights(source, shapes, DATA_TYPES[kind])))
+    rows = list(expanded(source.family.rows(source.config, source.settings), shapes))
+    _check_table(source, rows, shapes)
+    model.load_weights(list(_weights(source, rows, DATA_TYPES[kind])))
     model.eval()
-    return Checkpoint(model, tokenizer, folder.path, _labels(folder, source.config.n_classes))
+    labels = _labels(folder, source.config.n_classes)
+    return Checkpoint(model, tokenizer, folder.path, labels, _left_out(source, rows))
 
 
 def _labels(folder: Folder, n_classes: int) -> tuple[str, ...]:
@@ -119,10 +122,8 @@ def stored_type(entries: dict[str, Entry]) -> DataType:
     return max(counts, key=lambda name: counts[name])
 
 
-def _weights(source: _Source, shapes: Shapes, dtype: mx.Dtype) -> Iterator[tuple[str, mx.array]]:
+def _weights(source: _Source, rows: list[Row], dtype: mx.Dtype) -> Iterator[tuple[str, mx.array]]:
     """Our arrays by name, read one after another."""
-    rows = list(expanded(source.family.rows(source.config, source.settings), shapes))
-    _check_table(source, rows, shapes)
     arrays, uses = source.folder.arrays(), Counter(name for row in rows for name in row.theirs)
     total = sum(array.nbytes for array in arrays.values())
     for row in tqdm(rows, "Reading", unit=" arrays", leave=False, disable=True if total < LARGE else None):
@@ -159,6 +160,12 @@ def _check_table(source: _Source, rows: list[Row], shapes: Shapes) -> None:
     check_names(source.folder.path, missing, extra, wrong)
 
 
+def _left_out(source: _Source, rows: list[Row]) -> tuple[str, ...]:
+    """The parts that are stored, but that the table does not ask for."""
+    unasked = source.stored.keys() - {name for row in rows for name in row.theirs}
+    return tuple(part for part in source.family.left_out if any(fnmatchcase(name, part) for name in unasked))
+
+
 def _check_kinds(source: _Source, names: list[str]) -> None:
     """Codes of quantised weights would read as numbers, but stand for others."""
     others = [f"{shown(name)} as {source.entry(name).kind}" for name in names if source.entry(name).kind not in STORED]
@@ -172,7 +179,7 @@ def _check_kinds(source: _Source, names: list[str]) -> None:
 
 def _is_known(source: _Source, name: str) -> bool:
     """Whether an array that the table does not ask for is one that changes nothing."""
-    if any(fnmatchcase(name, pattern) for pattern in source.family.unused):
+    if any(fnmatchcase(name, pattern) for pattern in (*source.family.unused, *source.family.left_out)):
         return True
     original = source.family.copies.get(name)
     if name in source.family.fixed:

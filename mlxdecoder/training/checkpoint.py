@@ -38,12 +38,16 @@ WANTED = "a checkpoint, the folder of a training run or a Hugging Face folder is
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A model that is ready to use, its tokenizer, where it came from, and what a classifier calls its classes."""
+    """A model that is ready to use, its tokenizer, where it came from, and what a classifier calls its classes.
+
+    `left_out` are parts of a model from elsewhere, by the names of their arrays with stars, that are not in it.
+    """
 
     model: Encoder | LanguageModel | Translator = field(repr=False)
     tokenizer: TextTokenizer
     path: Path
     labels: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     def read(self, text: str) -> list[int]:
         """What the model reads of a text: a language model goes on from a begin mark.

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import mlx.core as mx
 import pytest
 
 from mlxdecoder.pretrained.exporting import export
@@ -15,7 +16,7 @@ from mlxdecoder.pretrained.quality import LONGEST
 from mlxdecoder.text.foreign import NoTokenizer
 from mlxdecoder.training.checkpoint import Checkpoint
 from tests.builders import ids, small
-from tests.pretrained.folders import FIXTURES
+from tests.pretrained.folders import FIXTURES, change_arrays, copied
 
 Run = Callable[..., tuple[int, str, str]]
 WIDE: dict[str, Any] = {
@@ -81,3 +82,20 @@ def test_export_wants_a_model_and_says_how_transformers_reads_it(run: Run, tmp_p
     assert (status, "--model" in err) == (2, True)
     _, printed, _ = run("export", "--model", FIXTURES / "gpt2", "--out", tmp_path / "out")
     assert f"GPT2LMHeadModel.from_pretrained('{tmp_path / 'out'}')" in printed
+    assert "not in it" not in printed
+
+
+def test_import_says_what_it_leaves_out(run: Run, tmp_path: Path) -> None:
+    folder = copied("bert", tmp_path / "bert")
+    change_arrays(folder, classifier__weight=None, classifier__bias=None, cls__predictions__bias=mx.zeros(24))
+    assert "left out: cls.*, pooler.*, not computed here\n" in run("import", folder, "--out", tmp_path / "out")[1]
+    assert "left out" not in run("import", FIXTURES / "bert", "--out", tmp_path / "classes")[1]  # of which all is read
+
+
+@pytest.mark.parametrize(("name", "parts"), [("bert", "cls.*, pooler.*"), ("vit", "pooler.*")])
+def test_export_says_what_is_not_in_it(run: Run, tmp_path: Path, name: str, parts: str) -> None:
+    folder = copied(name, tmp_path / name)
+    change_arrays(folder, classifier__weight=None, classifier__bias=None)
+    _, printed, _ = run("export", "--model", folder, "--out", tmp_path / "out")
+    assert f"not in it: {parts}; transformers takes random numbers" in printed
+    assert "not in it" not in run("export", "--model", FIXTURES / name, "--out", tmp_path / "classes")[1]

@@ -14,6 +14,8 @@ import mlx.core as mx
 import pytest
 from tokenizers import Tokenizer, models
 
+from mlxdecoder.errors import UserError
+from mlxdecoder.pretrained.loading import load_pretrained
 from tests.pretrained.folders import WEIGHTS, change_arrays, copied, set_values, shard, write_header
 
 MOST = 512 * 2**20  # bytes
@@ -231,3 +233,21 @@ def test_is_refused_in_two_lines_at_most(said: tuple[int, dict[str, str]], name:
 
 def test_takes_little_memory(said: tuple[int, dict[str, str]]) -> None:
     assert said[0] < MOST
+
+
+def test_only_files_are_read_as_json(tmp_path: Path) -> None:
+    folder = copied("gpt2", tmp_path / "gpt2")
+    (folder / "config.json").unlink()
+    (folder / "config.json").symlink_to("/dev/null")  # as /dev/zero would be, which never ends
+    with pytest.raises(UserError, match=r"config\.json: no regular file"):
+        load_pretrained(folder)
+
+
+def test_marks_beyond_the_room_of_the_model_are_refused(tmp_path: Path) -> None:
+    folder = copied("gpt2", tmp_path / "gpt2")
+    mark = {"id": "x", "ids": [2**31], "tokens": ["x"]}
+    single = [{"SpecialToken": {"id": "x", "type_id": 0}}]
+    marks = {"type": "TemplateProcessing", "single": single, "pair": [], "special_tokens": {"x": mark}}
+    tokenizer(post_processor=marks)(folder)
+    with pytest.raises(UserError, match="2147483649 pieces found; the model has room for"):
+        load_pretrained(folder)

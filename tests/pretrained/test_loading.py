@@ -16,7 +16,9 @@ import mlxdecoder
 from mlxdecoder.errors import UserError
 from mlxdecoder.pretrained.exporting import export
 from mlxdecoder.pretrained.loading import load_pretrained
-from tests.builders import ids, numbers
+from mlxdecoder.text.foreign import NoTokenizer
+from mlxdecoder.training.checkpoint import Checkpoint
+from tests.builders import ids, normal, numbers, small
 from tests.pretrained.folders import FIXTURES, WEIGHTS, change_arrays, copied, set_values, write_header
 
 
@@ -128,6 +130,22 @@ def test_factors_of_t5_do_not_round_its_halves(tmp_path: Path, name: str) -> Non
     export(load_pretrained(folder), tmp_path / "back")
     before, after = (mx.load(str(path / WEIGHTS)) for path in (folder, tmp_path / "back"))
     assert {key: array.dtype for key, array in after.items()} == dict.fromkeys(before, mx.bfloat16)
+    assert all(mx.array_equal(before[key], after[key]) for key in before)
+
+
+@pytest.mark.parametrize("scale", [True, False])
+def test_a_tied_t5_of_halves_comes_back_to_the_bit(tmp_path: Path, scale: bool) -> None:
+    """States of width 32, as those of 512, have a scale that would round the last norm."""
+    form: dict[str, Any] = {"norm_kind": "rms", "bias": False, "positions": "relative", "scaled_embeddings": False}
+    own = small("translator", **form, d_model=32, n_kv_heads=4, max_length=512)
+    own.decoder.norm.weight = mx.array(normal(32, seed=3))
+    export(Checkpoint(own, NoTokenizer(), tmp_path / "own"), tmp_path / "whole")
+    folder = in_halves(str(tmp_path / "whole"), tmp_path / "halves")
+    set_values(folder, scale_decoder_outputs=scale)
+    export(load_pretrained(folder), tmp_path / "back")
+    assert json.loads((tmp_path / "back" / "config.json").read_text())["scale_decoder_outputs"] is scale
+    before, after = (mx.load(str(path / WEIGHTS)) for path in (folder, tmp_path / "back"))
+    assert before.keys() == after.keys()
     assert all(mx.array_equal(before[key], after[key]) for key in before)
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sentencepiece import SentencePieceProcessor
-from tokenizers import Tokenizer, models
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors
 
 from mlxdecoder.errors import UserError
 from mlxdecoder.text.foreign import JsonTokenizer, MarianTokenizer, NoTokenizer, SentencePieceTokenizer, make_tokenizer
@@ -276,3 +276,62 @@ def test_padding_to_a_length_beyond_all_memory_is_put_off() -> None:
     tokenizer = byte_level()
     tokenizer.enable_padding(length=2**40)
     assert JsonTokenizer(json_of(tokenizer)).encode("the") == byte_level().encode("the").ids
+
+
+ENDLESS = Regex("(e+)+$")  # which tries every way to divide a row of e that does not end the text
+LETTERS = models.BPE({"e": 0, "!": 1}, [])
+
+
+class TestHostile:
+    @pytest.mark.parametrize("target", [False, True])
+    def test_a_pattern_that_fails_on_a_text_is_an_error_in_a_line(
+        self, target: bool, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        tokenizer = Tokenizer(LETTERS)
+        tokenizer.pre_tokenizer = pre_tokenizers.Split(ENDLESS, "isolated")
+        ours, text = JsonTokenizer(json_of(tokenizer)), "e" * 40 + "!"
+        assert ours.encode("ee!") == [0, 0, 1]
+        for ask in (ours.encode_target if target else ours.encode, lambda text: ours.cut(text, target=target)):
+            with pytest.raises(
+                UserError, match=r"^text: tokenizer\.json fails on it.*retry-limit-in-match over"
+            ) as caught:
+                ask(text)
+            assert "\n" not in str(caught.value)
+        assert ours.encode("ee!") == [0, 0, 1]
+        assert capfd.readouterr().err == ""
+
+    def test_a_pattern_that_fails_on_an_answer_is_an_error_in_a_line(self, capfd: pytest.CaptureFixture[str]) -> None:
+        tokenizer = Tokenizer(LETTERS)
+        tokenizer.decoder = decoders.Sequence([decoders.Fuse(), decoders.Replace(ENDLESS, "e")])
+        ours = JsonTokenizer(json_of(tokenizer))
+        with pytest.raises(UserError, match=r"^ids: tokenizer\.json fails on them"):
+            ours.decode([0] * 40 + [1])
+        assert capfd.readouterr().err == ""
+
+    @pytest.mark.parametrize("table", ["AAAAAA==", "/////w=="])
+    def test_a_damaged_table_of_characters_is_an_error_in_a_line(
+        self, table: str, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        values = json.loads(Tokenizer(LETTERS).to_str())
+        values["normalizer"] = {"type": "Precompiled", "precompiled_charsmap": table}
+        with pytest.raises(UserError, match=r"^tokenizer\.json: not a tokenizer, or damaged"):
+            JsonTokenizer({"tokenizer.json": json.dumps(values).encode()})
+        assert capfd.readouterr().err == ""
+
+    def test_ids_that_only_a_post_processor_has_need_room_too(self) -> None:
+        tokenizer = Tokenizer(LETTERS)
+        tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 2**31)])
+        assert JsonTokenizer(json_of(tokenizer)).vocab_size == 2**31 + 1
+
+    @pytest.mark.parametrize("stop", [KeyboardInterrupt, MemoryError, SystemExit])
+    def test_what_stops_the_program_is_not_taken_for_damage(
+        self, stop: type[BaseException], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        class Stopped:
+            def encode(self, text: str, add_special_tokens: bool) -> None:
+                raise stop
+
+        ours = JsonTokenizer(json_of(byte_level()))
+        monkeypatch.setattr(ours, "_tokenizer", Stopped())
+        with pytest.raises(stop):
+            ours.encode("the cat")

@@ -125,5 +125,6 @@ FAMILY = Family(
     names=NAMES,
     prefix="bert.",
     outside=("cls.", "classifier."),
-    unused=("cls.*", "pooler.*", "embeddings.position_ids"),
+    unused=("embeddings.position_ids",),
+    left_out=("cls.*", "pooler.*"),
 )

@@ -48,9 +48,6 @@ DEFAULTS = {
         "max_position_embeddings": 32_768,
         "default_theta": 2_000_000.0,
         "tie_word_embeddings": True,
-        "pad_token_id": 128_004,
-        "bos_token_id": 128_000,
-        "eos_token_id": 128_001,
         "use_sliding_window": False,
         "sliding_window": None,
         "no_rope_layer_interval": 4,
@@ -122,9 +119,10 @@ def _windows(settings: Settings, windowed: list[bool], told_by: str) -> dict[str
     windowed = listed or windowed
     if not used or not any(windowed):
         return {}
+    window = settings.whole("sliding_window", least=1)
     if not all(windowed):
         raise settings.refused("layer_types" if listed else told_by, "one window for all layers is wanted")
-    return {"window": settings.whole("sliding_window", least=1)}
+    return {"window": window}
 
 
 def describe(config: ModelConfig) -> dict[str, Any]:

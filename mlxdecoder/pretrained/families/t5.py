@@ -3,12 +3,16 @@
 Its scores are not scaled, which is made up for in the weights of the queries; with a tied head the states are scaled
 instead of the logits, which goes into the weight of the last norm. Where these factors are no power of two (heads of
 width 128, states of width 512), these weights stay in float32 beside bfloat16: rounded, they would be others when they
-are exported. They take twice the bytes, and a token no longer; what they make of halves are halves.
+are exported. They take twice the bytes, and a token no longer; what they make of halves are halves. So a last norm that
+is of halves itself has no such factor in it, and is exported as it is, without the scale.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+
+import mlx.core as mx
 
 from mlxdecoder.config import ModelConfig
 from mlxdecoder.pretrained.family import Family, told, word
@@ -52,6 +56,7 @@ NAMES = {
     "tied": "tie_word_embeddings",
 }
 HEAD = "lm_head.weight"
+LAST = same("decoder.final_layer_norm.weight", "decoder.norm.weight")
 
 
 def configure(settings: Settings) -> ModelConfig:
@@ -89,24 +94,33 @@ def describe(config: ModelConfig) -> dict[str, Any]:
         "is_encoder_decoder": True,
         "feed_forward_proj": word(ACTIVATIONS, config, "activation"),
         **told(config, NAMES),
-        "scale_decoder_outputs": config.tied,
         **told_marks(config, START),
     }
 
 
+def describe_arrays(config: ModelConfig, arrays: Mapping[str, mx.array]) -> dict[str, Any]:
+    norm = arrays.get(LAST.ours[0])
+    as_it_is = norm is not None and norm.dtype != mx.float32 and _scaled(config).rounds
+    return {"scale_decoder_outputs": config.tied and not as_it_is}
+
+
 def rows(config: ModelConfig, settings: Settings) -> list[Row]:
     scaled = settings.values.get("scale_decoder_outputs", settings.flag("tie_word_embeddings"))
-    last = same("decoder.final_layer_norm.weight", "decoder.norm.weight")
     return [
         same("shared.weight", "embedding.weight"),
         same("shared.weight", "source_embedding.weight"),
         turned(HEAD, "head.weight"),
         same("encoder.final_layer_norm.weight", "encoder.norm.weight"),
-        times(last, config.d_model**-0.5) if scaled else last,
+        _scaled(config) if scaled else LAST,
         *_stack_rows("encoder", 1, config),
         *_stack_rows("decoder", 2, config),
         *_attention_rows("decoder.block.*.layer.1", "EncDecAttention", "decoder.blocks.*", "cross", config),
     ]
+
+
+def _scaled(config: ModelConfig) -> Row:
+    """The last norm with the scale of a tied head in it."""
+    return times(LAST, config.d_model**-0.5)
 
 
 def _stack_rows(side: str, mlp: int, config: ModelConfig) -> list[Row]:
@@ -139,6 +153,7 @@ FAMILY = Family(
     classes=("T5ForConditionalGeneration",),
     configure=configure,
     describe=describe,
+    describe_arrays=describe_arrays,
     rows=rows,
     names=NAMES,
     unused=("decoder.block.*.layer.1.EncDecAttention.relative_attention_bias.weight",),

@@ -102,5 +102,5 @@ FAMILY = Family(
     names=NAMES,
     prefix="vit.",
     outside=("classifier.",),
-    unused=("pooler.*",),
+    left_out=("pooler.*",),
 )

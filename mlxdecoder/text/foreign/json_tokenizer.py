@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from mlxdecoder.errors import UserError, shown
 from mlxdecoder.labels import WORD_BEGIN
+from mlxdecoder.streams import stderr_unseen
 from mlxdecoder.text.characters import check_unicode, printable
 from mlxdecoder.text.foreign import bounds
 from mlxdecoder.text.foreign.bounds import FILE
@@ -25,14 +27,15 @@ class JsonTokenizer(ForeignTokenizer):
     def __init__(self, files: dict[str, bytes]) -> None:
         super().__init__(files, {})
         largest = bounds.largest_id(files[FILE])
-        self._tokenizer = _read(files[FILE])
+        self._tokenizer, probed = _read(files[FILE])
         model = self._tokenizer.model
         if dropout := getattr(model, "dropout", None):
             raise UserError(
                 f"{FILE}: model, dropout = {dropout:g}: pieces are cut at random, which is for training alone, "
                 "so that nothing could be reproduced; write null for it into this file."
             )
-        self.vocab_size = max(largest, *self._tokenizer.get_added_tokens_decoder(), -1) + 1
+        # The marks of a post-processor have ids of its own, which are in whatever it reads.
+        self.vocab_size = max(largest, *self._tokenizer.get_added_tokens_decoder(), *probed, -1) + 1
         has = self._tokenizer.token_to_id
         self._byte_level = has("Ġ") is not None and has(WORD_BEGIN) is None
         self._unknown = next((id for id in map(has, UNKNOWN) if id is not None), None)
@@ -49,14 +52,13 @@ class JsonTokenizer(ForeignTokenizer):
         check_unicode(text)
         if not text.strip():
             return Cut([], [], [])
-        found = self._tokenizer.encode(text, add_special_tokens=not target)
+        found = self._encoding(text, marks=not target)
         marks = zip(found.offsets, found.special_tokens_mask, strict=True)
         return cut_of(text, found.ids, [None if is_mark else span for span, is_mark in marks])
 
     def decode(self, ids: Iterable[int]) -> str:
         known = [id for id in checked(ids) if id < self.vocab_size]
-        text: str = self._tokenizer.decode(known, skip_special_tokens=True)
-        return text
+        return self._decode(known, marks=False)
 
     def unknown_characters(self, text: str) -> list[str]:
         if self._unknown is None:
@@ -66,8 +68,17 @@ class JsonTokenizer(ForeignTokenizer):
 
     def _encode(self, text: str, marks: bool) -> list[int]:
         check_unicode(text)
-        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=marks).ids
+        ids: list[int] = self._encoding(text, marks).ids
         return ids
+
+    def _encoding(self, text: str, marks: bool) -> Any:
+        with _guarded(f"text: {FILE} fails on it; try another, or a shorter one"):
+            return self._tokenizer.encode(text, add_special_tokens=marks)
+
+    def _decode(self, ids: list[int], marks: bool) -> str:
+        with _guarded(f"ids: {FILE} fails on them"):
+            text: str = self._tokenizer.decode(ids, skip_special_tokens=not marks)
+        return text
 
     def _is_mark(self, id: int) -> bool:
         added = self._tokenizer.get_added_tokens_decoder().get(id)
@@ -80,7 +91,7 @@ class JsonTokenizer(ForeignTokenizer):
             return printable(f"{WORD_BEGIN}{piece}" if begins else piece.removeprefix(self._continues))
         if not self._byte_level:
             return printable(piece)
-        text = self._tokenizer.decode([id], skip_special_tokens=False)
+        text = self._decode([id], marks=True)
         # A part of a character has no text of its own: it stays in the letters that stand for its bytes.
         return printable(text.replace(" ", WORD_BEGIN) if text and "\ufffd" not in text else piece)
 
@@ -94,15 +105,25 @@ def library() -> Any:
     return tokenizers
 
 
-def _read(data: bytes) -> Any:
+def _read(data: bytes) -> tuple[Any, list[int]]:
+    """The library's tokenizer, and the ids of `PROBE` with all marks."""
     make = library().Tokenizer.from_buffer
-    try:
+    with _guarded(f"{FILE}: not a tokenizer, or damaged"):
         tokenizer = make(data)
         tokenizer.no_padding()
         tokenizer.no_truncation()
-        tokenizer.decode(tokenizer.encode(PROBE).ids)
-        return tokenizer
+        probed: list[int] = tokenizer.encode(PROBE).ids
+        tokenizer.decode(probed)
+    return tokenizer, probed
+
+
+@contextmanager
+def _guarded(wrong: str) -> Iterator[None]:
+    """Raise `UserError` where the library fails, which says so on descriptor 2 when it panics."""
+    try:
+        with stderr_unseen():
+            yield
     except (KeyboardInterrupt, MemoryError, SystemExit):
         raise
     except BaseException as error:  # the library raises no narrower kind, and where it panics, no Exception
-        raise UserError(f"{FILE}: not a tokenizer, or damaged ({shown(error, 200)}).") from None
+        raise UserError(f"{wrong} ({shown(error, 200)}).") from None
