@@ -53,7 +53,7 @@ def shown(session: Session, side: str | None = None) -> Shown | None:
     steps = picture.kind != "encoder" and not generation.reads_at_once
     recordings = tuple(generation.recordings.get(one) for one in ("right", "wrong"))
     rows = picture.values.shape[2]
-    read = next((len(one.prompt) for one in recordings if one), 1)  # in the first step
+    read = max((len(one.prompt) for one in recordings if one), default=1)  # in the first step, by who has begun
     shown_rows = rows if view.step is None or not steps else min(read + view.step, rows)
     scale = scale_of(picture.stage, side, generation.reach())
     about = (picture.kind, picture.stage, side, view.average, generation.reads_at_once, generation.merges_words)

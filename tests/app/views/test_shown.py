@@ -87,6 +87,15 @@ def test_the_step_bounds_what_is_looked_at(session: Session, sent: Sent) -> None
     assert head(session).values.shape == (len(SOURCE), len(SOURCE)) and head(session).newest is None
 
 
+def test_the_first_step_has_a_row_also_while_the_other_side_has_none(session: Session, sent: Sent) -> None:
+    recorded(session, sent)
+    session.change("break", mistakes=("no-scale",))
+    session.generation.begin()
+    tell_generation(session, run_of(sent, mistaken=True))
+    session.look(side="wrong", step=0)
+    assert head(session).values.shape == (1, len(SOURCE))
+
+
 def sinking(share: float, key: int) -> np.ndarray:
     """Cross-attention in which one head puts a share of its weight on one key."""
     values = np.full((2, 4, len(READ), len(SOURCE)), 1 / len(SOURCE), np.float32)
