@@ -32,8 +32,8 @@ class Plot(pyqtgraph.PlotWidget):
         self.setFixedHeight(HEIGHT)
         self.setFocusPolicy(pyqtgraph.QtCore.Qt.FocusPolicy.NoFocus)
         self.getAxis("left").setWidth(46)
-        self.getAxis("left").enableAutoSIPrefix(False)
-        self.getAxis("bottom").enableAutoSIPrefix(False)
+        for side in ("left", "bottom", "right", "top"):  # also of those that do not show
+            self.getAxis(side).enableAutoSIPrefix(False)  # or each new range lays out a label, in which Qt may crash
         self.chart = chart
         if chart.shares:
             self.getAxis("left").setTicks([[(0, "0%"), (0.5, "50%"), (1, "100%")]])

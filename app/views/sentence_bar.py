@@ -62,12 +62,17 @@ class SentenceBar(QWidget):
         self.what_this_shows = WhatThisShows("the sentence and its translation", HELP, self)
         self._lay_out()
         self.sentence.returnPressed.connect(self.translate)
+        self.sentence.inputRejected.connect(self._tell_cut)
         self.translate_button.clicked.connect(self.translate)
         self.stop_button.clicked.connect(self.stop)
         bridge.changed.connect(self.session_changed)
         self._show_sentence()
         self._show_words()
         self._show_progress()
+
+    @Slot()
+    def _tell_cut(self) -> None:
+        self.session.say(f"sentence: cut off, for there is room for {LONGEST:,} characters.")
 
     @Slot()
     def translate(self) -> None:

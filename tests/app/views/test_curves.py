@@ -65,6 +65,16 @@ def test_what_is_drawn_grows_with_the_training(curves: Curves, qtbot: QtBot) -> 
     qtbot.waitUntil(lambda: "Teacher-forced accuracy: 75%" in captions(curves))
 
 
+def test_a_new_range_lays_out_no_label(curves: Curves, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Qt crashed in that now and then, for axes that do not even show."""
+    laid_out: list[object] = []
+    monkeypatch.setattr("pyqtgraph.AxisItem._updateLabel", laid_out.append)
+    curves.show_logs({"training": log_of(2_000)})
+    curves.resize(500, 500)
+    qtbot.waitUntil(lambda: curves.plots[0].getAxis("bottom").range[1] > 1_000)
+    assert laid_out == []
+
+
 def test_the_arrow_keys_go_from_measurement_to_measurement(curves: Curves, qtbot: QtBot) -> None:
     qtbot.keyClick(curves, Qt.Key.Key_Left)
     assert curves.accessibleDescription().startswith("Step 50: ")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QTextCursor
+from PySide6.QtGui import QGuiApplication, QTextCursor
 from pytestqt.qtbot import QtBot
 
 from mlxdecoder.app.bridge import Bridge
@@ -169,3 +169,13 @@ def test_it_says_whose_translation_is_shown_while_a_mistake_is_on(bar: SentenceB
     assert bar.translation.accessibleName() == "Translation, with mistakes"
     session.look(side="right")
     assert bar.translation.accessibleName() == "Translation, correct"
+
+
+def test_what_is_pasted_and_does_not_fit_is_cut_off_with_a_word(bar: SentenceBar) -> None:
+    fits = "cat " * 2_500
+    for pasted, notice in ((fits, ""), (f"{fits}!", "sentence: cut off, for there is room for 10,000 characters.")):
+        bar.sentence.clear()
+        QGuiApplication.clipboard().setText(pasted)
+        bar.sentence.paste()
+        assert bar.sentence.text() == fits
+        assert bar.session.notice == notice
