@@ -12,6 +12,7 @@ import os
 import random
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -195,7 +196,8 @@ class Monkey:
 
     def watch_training(self) -> None:
         """Let a training come as far as having something to lose."""
-        for _ in range(300):
+        until = time.monotonic() + HANG / 2  # on a busy machine, a wait is much longer than it is asked for
+        while time.monotonic() < until:
             if self.window.session.training.log.state != "running" or self.window.session.training.log.step > 5:
                 return
             QTest.qWait(100)
