@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,8 +15,11 @@ from mlxdecoder.app.protocol import Message
 from mlxdecoder.app.session.session import Session
 
 if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
     from mlxdecoder.app.application import Application
     from mlxdecoder.app.bridge import Bridge
+    from mlxdecoder.app.window import MainWindow
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
@@ -101,3 +105,16 @@ def bridge(session: Session) -> Bridge:
     from mlxdecoder.app.bridge import Bridge
 
     return Bridge(session)
+
+
+@pytest.fixture
+def window(qtbot: QtBot, tmp_path: Path) -> MainWindow:
+    """A window whose worker was not started."""
+    from mlxdecoder.app.client import WorkerClient
+    from mlxdecoder.app.settings import Settings
+    from mlxdecoder.app.window import MainWindow
+
+    made = MainWindow(WorkerClient([sys.executable, "--version"]), Settings(tmp_path / "settings"))
+    qtbot.addWidget(made)
+    made.show()
+    return made

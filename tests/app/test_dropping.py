@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QWidget
-from pytestqt.qtbot import QtBot
 
-from mlxdecoder.app.client import WorkerClient
 from mlxdecoder.app.session.document import Document
-from mlxdecoder.app.settings import Settings
 from mlxdecoder.app.window import MainWindow
-
-
-@pytest.fixture
-def window(qtbot: QtBot, tmp_path: Path) -> MainWindow:
-    """A window whose worker was not started."""
-    made = MainWindow(WorkerClient([sys.executable, "--version"]), Settings(tmp_path / "settings"))
-    qtbot.addWidget(made)
-    made.show()
-    return made
 
 
 def drop(on: QWidget, *paths: Path) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt, QUrl
@@ -14,13 +11,11 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from mlxdecoder.app.appearance import dark_palette
-from mlxdecoder.app.client import WorkerClient
 from mlxdecoder.app.composition import PANELS
 from mlxdecoder.app.help_pages import LIMITS, SHORTCUTS, pages
 from mlxdecoder.app.help_window import HelpWindow
 from mlxdecoder.app.session.catalogue import Model
 from mlxdecoder.app.session.script import script
-from mlxdecoder.app.settings import Settings
 from mlxdecoder.app.views.generation_bar import HELP
 from mlxdecoder.app.window import MainWindow
 
@@ -30,14 +25,6 @@ REFERENCES = (
     "https://aclanthology.org/2020.emnlp-main.574",
     "https://arxiv.org/abs/2309.17453",
 )
-
-
-@pytest.fixture
-def window(qtbot: QtBot, tmp_path: Path) -> MainWindow:
-    made = MainWindow(WorkerClient([sys.executable, "--version"]), Settings(tmp_path / "settings"))
-    qtbot.addWidget(made)
-    made.show()
-    return made
 
 
 @pytest.fixture

@@ -1,12 +1,10 @@
-"""The toy grammar: its French and English are right, its alignment is whole, its splits are fair."""
+"""The toy grammar: its French and English are right, its alignment is whole."""
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Sequence
-from importlib.resources import files
 from itertools import islice
 from random import Random
 from typing import Any
@@ -16,14 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlxdecoder.errors import UserError
-from mlxdecoder.text.toy import ToyPair, ToySplits, generate, join_english, join_french, make_pairs, make_splits
+from mlxdecoder.text.toy import ToyPair, generate, join_english, join_french, make_pairs
 from mlxdecoder.text.toy.lexicon import load_lexicon
 from mlxdecoder.text.toy.pairs import make_pair
 from mlxdecoder.text.toy.sampler import Sampler
-
-TOY = files("mlxdecoder.assets") / "toy"
-LEXICON = json.loads((TOY / "lexicon.json").read_text(encoding="utf-8"))
-CONSTRUCTIONS = json.loads((TOY / "constructions.json").read_text(encoding="utf-8"))
+from tests.text.toy_words import CONSTRUCTIONS, ENGLISH_ADJECTIVES, ENGLISH_NOUNS, LEXICON, combinations_read_from
 
 TRANSLATIONS = [
     ("transitive", "The black cat sees a bird.", "Le chat noir voit un oiseau."),
@@ -124,11 +119,6 @@ def drawn(construction: str, sentence: str) -> ToyPair:
 @pytest.fixture(scope="module")
 def pairs() -> list[ToyPair]:
     return make_pairs(20000, seed=1)
-
-
-@pytest.fixture(scope="module")
-def splits() -> ToySplits:
-    return make_splits()
 
 
 @pytest.mark.parametrize(("construction", "english", "french"), TRANSLATIONS)
@@ -283,8 +273,6 @@ def test_the_patterns_catch_known_mistakes(wrong: str) -> None:
 
 
 NOUNS = {form: (noun, plural) for noun in LEXICON["nouns"] for plural, form in enumerate(noun["french"])}
-ENGLISH_NOUNS = {form: noun["english"] for noun in LEXICON["nouns"] for form in noun["english"]}
-ENGLISH_ADJECTIVES = {each["english"] for each in LEXICON["adjectives"]}
 AGREEING = {
     (gender, plural): {each[gender][plural] for each in LEXICON["adjectives"]}
     for gender in ("masculine", "feminine")
@@ -373,23 +361,6 @@ def test_verbs_agree_with_their_subject(pairs: list[ToyPair]) -> None:
         assert ("am" in pair.source_words) == (slot == 0 and pair.construction in ("copula", "negated_copula"))
 
 
-def combinations_read_from(pair: ToyPair) -> set[tuple[str, str]]:
-    """The combinations as the English words show them, without the grammar's own record."""
-    found, words = set(), pair.source_words
-    nouns = [(place, ENGLISH_NOUNS[word][0]) for place, word in enumerate(words) if word in ENGLISH_NOUNS]
-    for place, noun in nouns:
-        while words[place - 1] in ENGLISH_ADJECTIVES:
-            place -= 1
-            found.add((noun, words[place]))
-    if "copula" in pair.construction and nouns:
-        found.add((nouns[0][1], words[-2]))
-    if pair.construction in ("transitive", "negation", "question", "wh_question"):
-        transitive = [verb["english"] for verb in LEXICON["verbs"] if "objects" in verb]
-        verbs = [base for base, third in transitive if {base.split()[0], third.split()[0]} & set(words)]
-        found |= {(verb, nouns[-1][1]) for verb in verbs}
-    return found
-
-
 def test_combinations_are_those_of_the_sentence(pairs: list[ToyPair]) -> None:
     assert drawn("transitive", "The black cat sees a bird.").combinations == {("cat", "black"), ("see", "bird")}
     for pair in pairs:
@@ -400,70 +371,3 @@ def test_many_links_cross(pairs: list[ToyPair]) -> None:
     """The grammar is worth a look at attention only when the word order differs."""
     crossing = sum(any(i < k and j > m for i, j in pair.alignment for k, m in pair.alignment) for pair in pairs)
     assert 0.6 < crossing / len(pairs) < 0.9
-
-
-def held_out(splits: ToySplits) -> dict[str, list[ToyPair]]:
-    return {name: getattr(splits, name) for name in ("validation", "combinations", "constructions", "lengths")}
-
-
-def test_splits_have_the_sizes_asked_for(splits: ToySplits) -> None:
-    assert len(splits.train) == 12000
-    assert {name: len(split) for name, split in held_out(splits).items()} == dict.fromkeys(held_out(splits), 500)
-
-
-def test_splits_share_no_sentence(splits: ToySplits) -> None:
-    everything = [pair.source for split in (splits.train, *held_out(splits).values()) for pair in split]
-    assert len(set(everything)) == len(everything)
-    targets = {pair.target for pair in splits.train}
-    assert all(pair.target not in targets for split in held_out(splits).values() for pair in split)
-
-
-def test_a_translation_that_two_sentences_share_does_not_leak() -> None:
-    """`They like him` and `They like her` are both `Ils l'aiment`; with this seed such a twin is drawn."""
-    made = make_splits(2000, 200, seed=1)
-    targets = {pair.target for pair in made.train}
-    assert all(pair.target not in targets for split in held_out(made).values() for pair in split)
-
-
-def test_every_single_word_was_seen(splits: ToySplits) -> None:
-    source = {word for pair in splits.train for word in pair.source_words}
-    target = {word for pair in splits.train for word in pair.target_words}
-    for pair in (pair for split in held_out(splits).values() for pair in split):
-        assert set(pair.source_words) <= source
-        assert set(pair.target_words) <= target
-
-
-def test_each_split_is_new_in_its_own_way_only(splits: ToySplits) -> None:
-    trained = set().union(*map(combinations_read_from, splits.train))
-    constructions = {pair.construction for pair in splits.train}
-    longest = max(len(pair.source.split()) for pair in splits.train)
-    for name, split in held_out(splits).items():
-        for pair in split:
-            assert (not combinations_read_from(pair) <= trained) == (name == "combinations"), pair
-            assert (pair.construction not in constructions) == (name == "constructions"), pair
-            assert (len(pair.source.split()) > longest) == (name == "lengths"), pair
-
-
-def test_the_held_out_construction_is_whole_and_the_others_are_trained(splits: ToySplits) -> None:
-    (missing,) = {pair.construction for pair in splits.constructions}
-    assert {pair.construction for pair in splits.train} == {entry["name"] for entry in CONSTRUCTIONS} - {missing}
-
-
-def test_held_out_combinations_are_of_both_sorts(splits: ToySplits) -> None:
-    trained = set().union(*(pair.combinations for pair in splits.train))
-    unseen = set().union(*(pair.combinations for pair in splits.combinations)) - trained
-    assert {second in ENGLISH_ADJECTIVES for _, second in unseen} == {True, False}
-
-
-def test_splits_depend_on_the_seed_alone() -> None:
-    assert make_splits(400, 20, seed=3) == make_splits(400, 20, seed=3)
-    assert make_splits(400, 20, seed=3) != make_splits(400, 20, seed=4)
-
-
-@pytest.mark.parametrize(
-    ("train_count", "held_out_count", "message"),
-    [(0, 10, "train_count=0"), (500, 0, "held_out_count=0"), (-5, 10, "train_count=-5"), (1, 5, "train_count=1:")],
-)
-def test_impossible_splits_are_refused(train_count: int, held_out_count: int, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        make_splits(train_count, held_out_count)

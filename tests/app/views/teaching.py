@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 
 from mlxdecoder.app.protocol import Message
 from mlxdecoder.app.session.session import Session
+from tests.app.session import desk
 
 INNER = ("qt_spinbox_lineedit", "qt_scrollarea_viewport")  # what Qt makes inside a widget that has a name
 PRESETS = [
@@ -18,20 +19,7 @@ PRESETS = [
     {"name": "small", "title": "Small", "purpose": "Short sentences.", "steps": 3000, "usual_for": "corpus"},
     {"name": "large", "title": "Large", "purpose": "Many sentences: a day.", "steps": 9000, "usual_for": ""},
 ]
-MODEL = {
-    "name": "toy",
-    "path": None,
-    "fingerprint": "abc",
-    "architecture": "translator",
-    "layers": 2,
-    "encoder_layers": 2,
-    "heads": 4,
-    "kv_heads": 4,
-    "width": 64,
-    "vocab": 900,
-    "parameters": 290_000,
-    "kinds": ["encoder", "decoder", "cross"],
-}
+MODEL = {**desk.MODEL, "fingerprint": "abc", "parameters": 290_000}
 
 
 def entry(name: str, number: int = 1, stage: str = "mask", **others: Any) -> dict[str, Any]:
