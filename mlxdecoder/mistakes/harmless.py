@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import mlx.core as mx
 
+from mlxdecoder.backend import masked_softmax
 from mlxdecoder.masks import Causal, Full, Mask, Padding
 from mlxdecoder.mistakes.entry import Mistake, instead
 from mlxdecoder.mistakes.masking import dropping, putting
 from mlxdecoder.mistakes.seeing import ATTENTION_PAPER
-from mlxdecoder.mistakes.weighing import leave_unmasked, zero_after_softmax
+from mlxdecoder.mistakes.weighing import leave_unmasked
 
 
 def zero_and_renormalise(scores: mx.array, allowed: mx.array | None) -> mx.array:
-    weights = zero_after_softmax(scores, allowed)
+    weights = masked_softmax(scores)  # zeros where another mistake has left a row no key
+    weights = weights if allowed is None else mx.where(allowed, weights, 0)
     total = weights.sum(axis=-1, keepdims=True)
     return weights / mx.where(total == 0, 1, total)
 
